@@ -1,0 +1,277 @@
+package store
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// DecodeExecution reads a stored blob. Every key is optional and takes harel's
+// default; unknown ones are kept. The error says which member is wrong.
+func DecodeExecution(data string) (*Execution, error) {
+	c, err := newCodec("execution", data)
+	if err != nil {
+		return nil, err
+	}
+	e := &Execution{
+		ID:              c.text("id", ""),
+		DefinitionID:    c.text("definition_id", ""),
+		DefinitionFQN:   c.optional("definition_fqn"),
+		RootPath:        c.text("root_path", ""),
+		Status:          Status(c.text("status", string(Pending))),
+		Outcome:         c.optional("outcome"),
+		Error:           c.optional("error"),
+		ActivePath:      c.optional("active_path"),
+		History:         c.collection("history", Object, EmptyObject),
+		Context:         c.collection("context", Object, EmptyObject),
+		ProcessedEvents: c.integer("processed_events"),
+		Version:         c.integer("version"),
+		Priority:        c.integer("priority"),
+		ParentID:        c.optional("parent_id"),
+		ChildID:         c.optional("child_id"),
+		Deferred:        c.collection("deferred", Array, EmptyArray),
+		Children:        c.collection("children", Object, EmptyObject),
+		InvokeSeq:       c.collection("invoke_seq", Object, EmptyObject),
+		CreatedAt:       c.get("created_at"),
+		UpdatedAt:       c.get("updated_at"),
+		FinishedAt:      c.get("finished_at"),
+		ExpiresAt:       c.get("expires_at"),
+		members:         c.members,
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	return e, nil
+}
+
+// DecodeExecutionRow reads a row of which the columns count: a difference in the
+// blob is noted in Drift.
+func DecodeExecutionRow(id, definitionID string, version int64, data string) (*Execution, error) {
+	e, err := DecodeExecution(data)
+	if err != nil {
+		return nil, err
+	}
+	e.Drift = drift(id, definitionID, version, e.members)
+	e.ID, e.DefinitionID, e.Version = id, definitionID, version
+	return e, nil
+}
+
+func drift(id, definitionID string, version int64, members []Member) []Drift {
+	var out []Drift
+	for _, m := range members {
+		switch m.Key {
+		case "id", "definition_id":
+			want := id
+			if m.Key != "id" {
+				want = definitionID
+			}
+			if got, ok := m.Value.Text(); !ok || got != want {
+				out = append(out, Drift{m.Key, want, string(m.Value)})
+			}
+		case "version":
+			if got, ok := laxInt(m.Value); !ok || got != version {
+				out = append(out, Drift{"version", strconv.FormatInt(version, 10), string(m.Value)})
+			}
+		}
+	}
+	return out
+}
+
+// executionKeys is the order in which harel declares the members.
+var executionKeys = [...]string{
+	"id", "definition_id", "definition_fqn", "root_path", "status", "outcome", "error", "active_path", "history",
+	"context", "processed_events", "version", "priority", "parent_id", "child_id", "deferred", "children", "invoke_seq",
+	"created_at", "updated_at", "finished_at", "expires_at",
+}
+
+// Encode returns the blob of the execution with the given version in it. Members
+// stand where they stood when it was decoded, unknown ones included; values that
+// did not change keep their text; what is new follows in harel's order. Non-JSON
+// in one of the JSON fields is a *[ValueError].
+func (e *Execution) Encode(version int64) (string, error) {
+	known := map[string]JSON{
+		"id":               Quote(e.ID),
+		"definition_id":    Quote(e.DefinitionID),
+		"definition_fqn":   quoteOptional(e.DefinitionFQN),
+		"root_path":        Quote(e.RootPath),
+		"status":           Quote(string(e.Status)),
+		"outcome":          quoteOptional(e.Outcome),
+		"error":            quoteOptional(e.Error),
+		"active_path":      quoteOptional(e.ActivePath),
+		"history":          orEmpty(e.History, EmptyObject),
+		"context":          orEmpty(e.Context, EmptyObject),
+		"processed_events": JSON(strconv.FormatInt(e.ProcessedEvents, 10)),
+		"version":          JSON(strconv.FormatInt(version, 10)),
+		"priority":         JSON(strconv.FormatInt(e.Priority, 10)),
+		"parent_id":        quoteOptional(e.ParentID),
+		"child_id":         quoteOptional(e.ChildID),
+		"deferred":         orEmpty(e.Deferred, EmptyArray),
+		"children":         orEmpty(e.Children, EmptyObject),
+		"invoke_seq":       orEmpty(e.InvokeSeq, EmptyObject),
+		"created_at":       e.CreatedAt,
+		"updated_at":       e.UpdatedAt,
+		"finished_at":      e.FinishedAt,
+		"expires_at":       e.ExpiresAt,
+	}
+	for _, key := range [...]string{"history", "context", "children", "invoke_seq"} {
+		if err := checkField(key, known[key], Object); err != nil {
+			return "", err
+		}
+	}
+	if err := checkField("deferred", known["deferred"], Array); err != nil {
+		return "", err
+	}
+	for _, key := range [...]string{"created_at", "updated_at", "finished_at", "expires_at"} {
+		if v := known[key]; v != "" {
+			if _, err := ParseJSON(string(v)); err != nil {
+				return "", &ValueError{key, err.Error(), err}
+			}
+		}
+	}
+	return string(mergeMembers(e.members, executionKeys[:], known)), nil
+}
+
+func checkField(key string, v JSON, kind Kind) error {
+	if _, err := ParseJSON(string(v)); err != nil {
+		return &ValueError{key, err.Error(), err}
+	}
+	if v.Kind() != kind {
+		return &ValueError{key, fmt.Sprintf("must be %s, not %s", kind, v.Kind()), ErrNotObject}
+	}
+	return nil
+}
+
+func orEmpty(v, empty JSON) JSON {
+	if v.IsNull() {
+		return empty
+	}
+	return v
+}
+
+// mergeMembers lays new values over the members a value was decoded with.
+func mergeMembers(decoded []Member, order []string, known map[string]JSON) JSON {
+	out := make([]Member, 0, len(order)+len(decoded))
+	seen := make(map[string]bool, len(order))
+	for _, m := range decoded {
+		if v, ok := known[m.Key]; ok {
+			seen[m.Key] = true
+			// A string keeps its escapes (a half surrogate would not survive a decode) and
+			// a number its digits where they still say the same.
+			if !sameWritten(m.Value, v) {
+				m.Value = v
+			}
+			if m.Value == "" {
+				continue
+			}
+		}
+		out = append(out, m)
+	}
+	for _, key := range order {
+		if !seen[key] {
+			out = append(out, Member{key, known[key]})
+		}
+	}
+	return ObjectOf(out...)
+}
+
+func sameWritten(was, now JSON) bool {
+	if was == now {
+		return true
+	}
+	a, okA := was.Text()
+	b, okB := now.Text()
+	if okA || okB {
+		return okA && okB && a == b
+	}
+	m, okM := was.Int64()
+	n, okN := now.Int64()
+	return okM && okN && m == n
+}
+
+var eventKeys = [...]string{"id", "kind", "created_time", "received_time", "data"}
+
+// DecodeEvent reads an event. An absent id stays empty.
+func DecodeEvent(text string) (Event, error) {
+	c, err := newCodec("event", text)
+	if err != nil {
+		return Event{}, err
+	}
+	ev := Event{
+		ID: c.text("id", ""), Kind: c.text("kind", ""),
+		CreatedTime: c.get("created_time"), ReceivedTime: c.get("received_time"),
+		Data: c.collection("data", Object, EmptyObject), members: c.members,
+	}
+	if c.err != nil {
+		return Event{}, c.err
+	}
+	return ev, nil
+}
+
+// Encode returns the event with all five keys, unknown ones kept.
+func (ev Event) Encode() (JSON, error) {
+	data := orEmpty(ev.Data, EmptyObject)
+	if err := checkField("event data", data, Object); err != nil {
+		return "", err
+	}
+	known := map[string]JSON{
+		"id": Quote(ev.ID), "kind": Quote(ev.Kind), "data": data,
+		"created_time": orEmpty(ev.CreatedTime, Null), "received_time": orEmpty(ev.ReceivedTime, Null),
+	}
+	for _, key := range [...]string{"created_time", "received_time"} {
+		if _, err := ParseJSON(string(known[key])); err != nil {
+			return "", &ValueError{"event " + key, err.Error(), err}
+		}
+	}
+	return mergeMembers(ev.members, eventKeys[:], known), nil
+}
+
+// Summary is what lists, counts, families and filters know of an execution.
+type Summary struct {
+	ID           string
+	DefinitionID string
+	Status       Status // "" where the blob could not be read
+	Outcome      *string
+	Error        *string
+	ActivePath   *string
+	RootPath     string
+	Version      int64
+	ParentID     *string
+	CreatedAt    JSON // epoch seconds as written, null or absent
+	UpdatedAt    JSON
+	FinishedAt   JSON
+	ExpiresAt    JSON
+	Drift        []Drift
+	// Bad is set where the row could not be read whole. The columns are still there.
+	Bad *RowError
+}
+
+// SummaryOf is the summary of an execution in hand.
+func SummaryOf(e *Execution) Summary {
+	c := e.Clone()
+	return Summary{
+		ID: c.ID, DefinitionID: c.DefinitionID, Status: c.Status, Outcome: c.Outcome, Error: c.Error,
+		ActivePath: c.ActivePath, RootPath: c.RootPath, Version: c.Version, ParentID: c.ParentID,
+		CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, FinishedAt: c.FinishedAt, ExpiresAt: c.ExpiresAt, Drift: c.Drift,
+	}
+}
+
+// SummaryOfRow reads the summary out of a row. It never fails: what could not be
+// read is in Bad, so that one bad row is one bad row.
+func SummaryOfRow(id, definitionID string, version int64, data []byte) Summary {
+	s := Summary{ID: id, DefinitionID: definitionID, Version: version}
+	c, err := newCodec("execution", string(data))
+	if err != nil {
+		s.Bad = &RowError{Table: "executions", Key: id, Err: err, Raw: data}
+		return s
+	}
+	s.Status = Status(c.text("status", string(Pending)))
+	s.Outcome, s.Error = c.optional("outcome"), c.optional("error")
+	s.ActivePath, s.ParentID = c.optional("active_path"), c.optional("parent_id")
+	s.RootPath = c.text("root_path", "")
+	s.CreatedAt, s.UpdatedAt = c.get("created_at"), c.get("updated_at")
+	s.FinishedAt, s.ExpiresAt = c.get("finished_at"), c.get("expires_at")
+	s.Drift = drift(id, definitionID, version, c.members)
+	if c.err != nil {
+		s.Bad = &RowError{Table: "executions", Key: id, Err: c.err, Raw: data}
+	}
+	return s
+}

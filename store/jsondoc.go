@@ -1,0 +1,233 @@
+package store
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+)
+
+// Doc is a parsed JSON text: its tokens in document order, from which values,
+// members and subtrees are reached without scanning again. It is immutable and
+// safe to share.
+type Doc struct {
+	src  string
+	toks []token
+}
+
+// token is one value or key. next is the index of the first token after the
+// subtree, so siblings are one step apart whatever lies below them.
+type token struct {
+	start, end uint32
+	next       int32
+	kind       Kind
+}
+
+// maxDoc bounds what a Doc can address; JSON of 4 GiB does not occur.
+const maxDoc = math.MaxInt32
+
+// ParseDoc parses j once. Errors are *[SyntaxError].
+func ParseDoc(j JSON) (*Doc, error) {
+	if len(j) > maxDoc {
+		return nil, &SyntaxError{maxDoc, "more text than can be addressed"}
+	}
+	d := &Doc{src: string(j), toks: make([]token, 0, 16+len(j)/16)}
+	sc := scanner{src: d.src, doc: d}
+	end, err := sc.value(0)
+	if err != nil {
+		return nil, err
+	}
+	if rest := skipSpace(d.src, end); rest != len(d.src) {
+		return nil, &SyntaxError{rest, "more text after the value"}
+	}
+	return d, nil
+}
+
+func (sc *scanner) leaf(k Kind, start, end int) {
+	if sc.doc == nil {
+		return
+	}
+	sc.doc.toks = append(sc.doc.toks, token{uint32(start), uint32(end), int32(len(sc.doc.toks) + 1), k})
+}
+
+func (sc *scanner) open(k Kind, start int) int32 {
+	if sc.doc == nil {
+		return 0
+	}
+	sc.doc.toks = append(sc.doc.toks, token{start: uint32(start), kind: k})
+	return int32(len(sc.doc.toks) - 1)
+}
+
+func (sc *scanner) close(tok int32, end int) {
+	if sc.doc == nil {
+		return
+	}
+	t := &sc.doc.toks[tok]
+	t.end, t.next = uint32(end), int32(len(sc.doc.toks))
+}
+
+// Len is the number of tokens: values and keys.
+func (d *Doc) Len() int { return len(d.toks) }
+
+// Kind of token i. Token 0 is the whole value.
+func (d *Doc) Kind(i int) Kind { return d.toks[i].kind }
+
+// JSON is the text of token i, with everything below it.
+func (d *Doc) JSON(i int) JSON { t := d.toks[i]; return JSON(d.src[t.start:t.end]) }
+
+// Next is the index after the subtree of token i. The first token inside a
+// container i is i+1; in objects keys and values alternate.
+func (d *Doc) Next(i int) int { return int(d.toks[i].next) }
+
+// Equal reports whether two JSON texts are the same value: the order of keys and
+// the way a number or a string is written do not matter, exact numeric value
+// does. Of duplicate keys the last counts. NaN equals NaN. Texts that are not
+// JSON are equal only if they are the same text.
+func Equal(a, b JSON) bool {
+	if a == b {
+		return true
+	}
+	da, errA := ParseDoc(a)
+	db, errB := ParseDoc(b)
+	if errA != nil || errB != nil {
+		return false
+	}
+	type pair struct{ a, b int }
+	todo := []pair{{0, 0}}
+	for len(todo) > 0 {
+		p := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		ka := da.Kind(p.a)
+		if ka != db.Kind(p.b) {
+			return false
+		}
+		switch ka {
+		case Object:
+			ma, mb := da.lastMembers(p.a), db.lastMembers(p.b)
+			if len(ma) != len(mb) {
+				return false
+			}
+			for i := range ma {
+				if ma[i].key != mb[i].key {
+					return false
+				}
+				todo = append(todo, pair{ma[i].value, mb[i].value})
+			}
+		case Array:
+			i, j := p.a+1, p.b+1
+			endA, endB := da.Next(p.a), db.Next(p.b)
+			for i < endA && j < endB {
+				todo = append(todo, pair{i, j})
+				i, j = da.Next(i), db.Next(j)
+			}
+			if i < endA || j < endB {
+				return false
+			}
+		case Number:
+			if !sameNumber(string(da.JSON(p.a)), string(db.JSON(p.b))) {
+				return false
+			}
+		case String:
+			if exactString(string(da.JSON(p.a))) != exactString(string(db.JSON(p.b))) {
+				return false
+			}
+		default:
+			if da.JSON(p.a) != db.JSON(p.b) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+type docMember struct {
+	key   string
+	value int
+}
+
+// lastMembers lists an object's members sorted by key, the last of equal ones.
+func (d *Doc) lastMembers(obj int) []docMember {
+	var ms []docMember
+	for i := obj + 1; i < d.Next(obj); i = d.Next(i + 1) {
+		ms = append(ms, docMember{exactString(string(d.JSON(i))), i + 1})
+	}
+	slices.SortStableFunc(ms, func(a, b docMember) int { return strings.Compare(a.key, b.key) })
+	out := ms[:0]
+	for i, m := range ms {
+		if i+1 < len(ms) && ms[i+1].key == m.key {
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// duplicateKey finds the first object that repeats a key.
+func duplicateKey(j JSON) error {
+	d, err := ParseDoc(j)
+	if err != nil {
+		return err
+	}
+	for i := range d.toks {
+		if d.toks[i].kind != Object {
+			continue
+		}
+		n := 0
+		for k := i + 1; k < d.Next(i); k = d.Next(k + 1) {
+			n++
+		}
+		if n > 1 && len(d.lastMembers(i)) != n {
+			return &SyntaxError{int(d.toks[i].start), "an object with a repeated key"}
+		}
+	}
+	return nil
+}
+
+// exactString decodes a quoted string so that different strings stay different:
+// half surrogates keep their code in the three bytes UTF-8 would not allow.
+func exactString(q string) string {
+	s := q[1 : len(q)-1]
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	return decodeEscapes(s, func(b []byte, r uint16) []byte {
+		return append(b, 0xE0|byte(r>>12), 0x80|byte(r>>6)&0xBF, 0x80|byte(r)&0xBF)
+	})
+}
+
+// number is a JSON number as sign, digits without zeros at either end, and a
+// decimal exponent: equal values have equal fields, and nothing is rounded. Zero
+// has no digits and no exponent.
+type number struct {
+	negative bool
+	digits   string
+	exp      *big.Int
+}
+
+func normalise(text string) number {
+	negative := strings.HasPrefix(text, "-")
+	text = strings.TrimPrefix(text, "-")
+	exp := new(big.Int)
+	if at := strings.IndexAny(text, "eE"); at >= 0 {
+		exp.SetString(strings.TrimPrefix(text[at+1:], "+"), 10)
+		text = text[:at]
+	}
+	whole, frac, _ := strings.Cut(text, ".")
+	digits := whole + frac
+	exp.Sub(exp, big.NewInt(int64(len(frac))))
+	trimmed := strings.TrimRight(digits, "0")
+	exp.Add(exp, big.NewInt(int64(len(digits)-len(trimmed))))
+	trimmed = strings.TrimLeft(trimmed, "0")
+	if trimmed == "" {
+		return number{exp: new(big.Int)}
+	}
+	return number{negative, trimmed, exp}
+}
+
+func sameNumber(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, y := normalise(a), normalise(b)
+	return x.negative == y.negative && x.digits == y.digits && x.exp.Cmp(y.exp) == 0
+}
