@@ -1,0 +1,165 @@
+package term
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestWritePlain(t *testing.T) {
+	for _, c := range []struct{ in, terminal string }{
+		{"", ""},
+		{"one line", "one line"},
+		{"a\nb\n", "a\nb\n"},
+		{"a\r\n\n", "a\n\n"},
+		{"\x1b[2J\tx\n\u202e", "␛[2J    x\n«U+202E»"},
+		{"👨\u200d👩 नि", "👨\u200d👩 नि"},
+	} {
+		var raw, safe bytes.Buffer
+		if err := errors.Join(WritePlain(&raw, false, c.in), WritePlain(&safe, true, c.in)); err != nil {
+			t.Fatal(err)
+		}
+		if raw.String() != c.in {
+			t.Errorf("to a pipe %q became %q", c.in, &raw)
+		}
+		if safe.String() != c.terminal {
+			t.Errorf("to a terminal %q became %q, want %q", c.in, &safe, c.terminal)
+		}
+	}
+}
+
+// However a text is cut into writes, the same comes out.
+func TestSafeWriterIsWritePlain(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := hostile().Draw(t, "s")
+		terminal := rapid.Bool().Draw(t, "terminal")
+		var got, want bytes.Buffer
+		if err := WritePlain(&want, terminal, s); err != nil {
+			t.Fatal(err)
+		}
+		w := NewSafeWriter(&got, terminal)
+		for rest := []byte(s); len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
+			if m, err := w.Write(rest[:n]); m != n || err != nil {
+				t.Fatalf("Write of %d bytes = %d, %v", n, m, err)
+			}
+			rest = rest[n:]
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != want.String() {
+			t.Fatalf("in pieces %+q became %+q, want %+q", s, &got, &want)
+		}
+	})
+}
+
+func TestSafeWriterDoesNotHoldALongLine(t *testing.T) {
+	var got bytes.Buffer
+	w := NewSafeWriter(&got, true)
+	line := []byte(strings.Repeat("测", maxLine/3+1))
+	if _, err := w.Write(line[:len(line)-1]); err != nil {
+		t.Fatal(err)
+	}
+	if got.Len() != len(line)-3 {
+		t.Errorf("%d bytes written of %d, want all but the rune that is cut", got.Len(), len(line)-1)
+	}
+	if _, err := w.Write(line[len(line)-1:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), line) {
+		t.Error("a line longer than the buffer was changed")
+	}
+}
+
+func TestWholeRunes(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		want int
+	}{{"", 0}, {"a", 1}, {"a\r", 1}, {"测", 3}, {"a\xe6\xb5", 1}, {"a\x80\x80\x80\x80\x80", 6}, {"a\xff", 2}} {
+		if got := wholeRunes([]byte(c.in)); got != c.want {
+			t.Errorf("wholeRunes(%q) = %d, want %d", c.in, got, c.want)
+		}
+	}
+}
+
+type brokenPipe struct{}
+
+var errBroken = errors.New("broken")
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, errBroken }
+
+func TestWritersPassErrorsOn(t *testing.T) {
+	for _, terminal := range []bool{false, true} {
+		if err := WritePlain(brokenPipe{}, terminal, "x"); !errors.Is(err, errBroken) {
+			t.Errorf("WritePlain = %v", err)
+		}
+		if _, err := NewSafeWriter(brokenPipe{}, terminal).Write([]byte("x\n")); !errors.Is(err, errBroken) {
+			t.Errorf("Write = %v", err)
+		}
+	}
+}
+
+func TestAFileIsNoTerminal(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if IsTerminal(f) || IsTerminal(nil) {
+		t.Error("a file and no file at all must not be terminals")
+	}
+	if _, _, err := Size(f); err == nil || !strings.Contains(err.Error(), f.Name()) {
+		t.Errorf("Size of a file = %v, want an error that names it", err)
+	}
+	if _, _, err := Size(nil); !errors.Is(err, os.ErrInvalid) {
+		t.Errorf("Size of nothing = %v", err)
+	}
+}
+
+func TestNoColor(t *testing.T) {
+	for _, c := range []struct {
+		env  []string
+		want bool
+	}{
+		{nil, false},
+		{[]string{"NO_COLOR=1"}, true},
+		{[]string{"NO_COLOR="}, false},
+		{[]string{"NO_COLOR=1", "NO_COLOR="}, false},
+		{[]string{"XNO_COLOR=1", "NO_COLORS=1"}, false},
+	} {
+		if got := NoColor(c.env); got != c.want {
+			t.Errorf("NoColor(%q) = %v, want %v", c.env, got, c.want)
+		}
+	}
+}
+
+func TestTitle(t *testing.T) {
+	if got := Title("shop\x1b]0;OWNED\a\n"); got != "shop␛]0;OWNED␇␊" {
+		t.Errorf("Title = %q", got)
+	}
+	if got := Sanitise(Title(strings.Repeat("x", 1000))).Width(); got != maxTitle {
+		t.Errorf("a long title is %d wide, want %d", got, maxTitle)
+	}
+}
+
+func TestStyled(t *testing.T) {
+	const s = "\x1b[1mabc\x1b[m测"
+	if got := StyledWidth(s); got != 5 {
+		t.Errorf("StyledWidth = %d, want 5", got)
+	}
+	if got := StyledTruncate(s, 3, "…"); Unstyled(got) != "ab…" || !strings.HasPrefix(got, "\x1b[1mab") || !strings.Contains(got, "\x1b[m") {
+		t.Errorf("StyledTruncate = %q", got)
+	}
+	if got := StyledCut(s, 1, 3); Unstyled(got) != "bc" || !strings.Contains(got, "\x1b[1m") {
+		t.Errorf("StyledCut = %q", got)
+	}
+}
