@@ -173,38 +173,70 @@ func NewEvent(kind string, data JSON) Event {
 	return Event{ID: strings.ReplaceAll(NewID(), "-", ""), Kind: kind, Data: data}
 }
 
-// codec is one object under decoding: the members by name, the last of equal
-// keys winning in the place of the first, and the first error.
+// codec is one object under decoding: its members, the last of equal keys
+// winning in the place of the first, and the first error.
 type codec struct {
 	what    string
 	members []Member
-	index   map[string]int
 	err     error
 }
 
-func newCodec(what, text string) (*codec, error) {
+func newCodec(what, text string) (codec, error) {
+	c := codec{what: what}
 	j, err := ParseJSON(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return c, fmt.Errorf("%s: %w", what, err)
 	}
 	if k := j.Kind(); k != Object {
-		return nil, fmt.Errorf("%s: %w but %s", what, ErrNotObject, k)
+		return c, fmt.Errorf("%s: %w but %s", what, ErrNotObject, k)
 	}
-	c := &codec{what: what, index: map[string]int{}}
+	c.members = make([]Member, 0, usualMembers)
+	var index map[string]int // only for objects that a linear search would be slow in
 	for key, val := range j.Members() {
-		if at, ok := c.index[key]; ok {
+		at := -1
+		switch {
+		case index != nil:
+			if i, ok := index[key]; ok {
+				at = i
+			}
+		default:
+			at = memberIndex(c.members, key)
+		}
+		if at >= 0 {
 			c.members[at].Value = val
 			continue
 		}
-		c.index[key] = len(c.members)
 		c.members = append(c.members, Member{key, val})
+		if index != nil {
+			index[key] = len(c.members) - 1
+		} else if len(c.members) == manyMembers {
+			index = make(map[string]int, 4*manyMembers)
+			for i, m := range c.members {
+				index[m.Key] = i
+			}
+		}
 	}
 	return c, nil
 }
 
+// usualMembers is what an execution's blob has; manyMembers is where a map begins to beat a linear search.
+const (
+	usualMembers = 22
+	manyMembers  = 64
+)
+
+func memberIndex(ms []Member, key string) int {
+	for i := range ms {
+		if ms[i].Key == key {
+			return i
+		}
+	}
+	return -1
+}
+
 func (c *codec) get(key string) JSON {
-	if at, ok := c.index[key]; ok {
-		return c.members[at].Value
+	if i := memberIndex(c.members, key); i >= 0 {
+		return c.members[i].Value
 	}
 	return ""
 }

@@ -76,61 +76,62 @@ func drift(id, definitionID string, version int64, members []Member) []Drift {
 	return out
 }
 
-// executionKeys is the order in which harel declares the members.
-var executionKeys = [...]string{
-	"id", "definition_id", "definition_fqn", "root_path", "status", "outcome", "error", "active_path", "history",
-	"context", "processed_events", "version", "priority", "parent_id", "child_id", "deferred", "children", "invoke_seq",
-	"created_at", "updated_at", "finished_at", "expires_at",
-}
-
 // Encode returns the blob of the execution with the given version in it. Members
 // stand where they stood when it was decoded, unknown ones included; values that
 // did not change keep their text; what is new follows in harel's order. Non-JSON
 // in one of the JSON fields is a *[ValueError].
 func (e *Execution) Encode(version int64) (string, error) {
-	known := map[string]JSON{
-		"id":               Quote(e.ID),
-		"definition_id":    Quote(e.DefinitionID),
-		"definition_fqn":   quoteOptional(e.DefinitionFQN),
-		"root_path":        Quote(e.RootPath),
-		"status":           Quote(string(e.Status)),
-		"outcome":          quoteOptional(e.Outcome),
-		"error":            quoteOptional(e.Error),
-		"active_path":      quoteOptional(e.ActivePath),
-		"history":          orEmpty(e.History, EmptyObject),
-		"context":          orEmpty(e.Context, EmptyObject),
-		"processed_events": JSON(strconv.FormatInt(e.ProcessedEvents, 10)),
-		"version":          JSON(strconv.FormatInt(version, 10)),
-		"priority":         JSON(strconv.FormatInt(e.Priority, 10)),
-		"parent_id":        quoteOptional(e.ParentID),
-		"child_id":         quoteOptional(e.ChildID),
-		"deferred":         orEmpty(e.Deferred, EmptyArray),
-		"children":         orEmpty(e.Children, EmptyObject),
-		"invoke_seq":       orEmpty(e.InvokeSeq, EmptyObject),
-		"created_at":       e.CreatedAt,
-		"updated_at":       e.UpdatedAt,
-		"finished_at":      e.FinishedAt,
-		"expires_at":       e.ExpiresAt,
+	known := [...]Member{
+		{"id", Quote(e.ID)},
+		{"definition_id", Quote(e.DefinitionID)},
+		{"definition_fqn", quoteOptional(e.DefinitionFQN)},
+		{"root_path", Quote(e.RootPath)},
+		{"status", Quote(string(e.Status))},
+		{"outcome", quoteOptional(e.Outcome)},
+		{"error", quoteOptional(e.Error)},
+		{"active_path", quoteOptional(e.ActivePath)},
+		{"history", orEmpty(e.History, EmptyObject)},
+		{"context", orEmpty(e.Context, EmptyObject)},
+		{"processed_events", JSON(strconv.FormatInt(e.ProcessedEvents, 10))},
+		{"version", JSON(strconv.FormatInt(version, 10))},
+		{"priority", JSON(strconv.FormatInt(e.Priority, 10))},
+		{"parent_id", quoteOptional(e.ParentID)},
+		{"child_id", quoteOptional(e.ChildID)},
+		{"deferred", orEmpty(e.Deferred, EmptyArray)},
+		{"children", orEmpty(e.Children, EmptyObject)},
+		{"invoke_seq", orEmpty(e.InvokeSeq, EmptyObject)},
+		{"created_at", e.CreatedAt},
+		{"updated_at", e.UpdatedAt},
+		{"finished_at", e.FinishedAt},
+		{"expires_at", e.ExpiresAt},
 	}
-	for _, key := range [...]string{"history", "context", "children", "invoke_seq"} {
-		if err := checkField(key, known[key], Object); err != nil {
-			return "", err
-		}
-	}
-	if err := checkField("deferred", known["deferred"], Array); err != nil {
-		return "", err
-	}
-	for _, key := range [...]string{"created_at", "updated_at", "finished_at", "expires_at"} {
-		if v := known[key]; v != "" {
-			if _, err := ParseJSON(string(v)); err != nil {
-				return "", &ValueError{key, err.Error(), err}
+	for _, m := range known {
+		switch m.Key {
+		case "history", "context", "children", "invoke_seq":
+			if err := checkField(m.Key, m.Value, Object); err != nil {
+				return "", err
+			}
+		case "deferred":
+			if err := checkField(m.Key, m.Value, Array); err != nil {
+				return "", err
+			}
+		case "created_at", "updated_at", "finished_at", "expires_at":
+			if m.Value == "" {
+				continue
+			}
+			if _, err := ParseJSON(string(m.Value)); err != nil {
+				return "", &ValueError{m.Key, err.Error(), err}
 			}
 		}
 	}
-	return string(mergeMembers(e.members, executionKeys[:], known)), nil
+	return string(mergeMembers(e.members, known[:])), nil
 }
 
 func checkField(key string, v JSON, kind Kind) error {
+	// Much the most frequent value needs no scan.
+	if kind == Object && v == EmptyObject || kind == Array && v == EmptyArray {
+		return nil
+	}
 	if _, err := ParseJSON(string(v)); err != nil {
 		return &ValueError{key, err.Error(), err}
 	}
@@ -147,27 +148,28 @@ func orEmpty(v, empty JSON) JSON {
 	return v
 }
 
-// mergeMembers lays new values over the members a value was decoded with.
-func mergeMembers(decoded []Member, order []string, known map[string]JSON) JSON {
-	out := make([]Member, 0, len(order)+len(decoded))
-	seen := make(map[string]bool, len(order))
+// mergeMembers lays known values over the members a value was decoded with:
+// those stay in their places, what is new follows in the order of known.
+func mergeMembers(decoded, known []Member) JSON {
+	if len(decoded) == 0 {
+		return ObjectOf(known...)
+	}
+	out := make([]Member, 0, len(known)+len(decoded))
+	seen := make([]bool, len(known))
 	for _, m := range decoded {
-		if v, ok := known[m.Key]; ok {
-			seen[m.Key] = true
+		if i := memberIndex(known, m.Key); i >= 0 {
+			seen[i] = true
 			// A string keeps its escapes (a half surrogate would not survive a decode) and
 			// a number its digits where they still say the same.
-			if !sameWritten(m.Value, v) {
+			if v := known[i].Value; v == "" || !sameWritten(m.Value, v) {
 				m.Value = v
-			}
-			if m.Value == "" {
-				continue
 			}
 		}
 		out = append(out, m)
 	}
-	for _, key := range order {
-		if !seen[key] {
-			out = append(out, Member{key, known[key]})
+	for i, m := range known {
+		if !seen[i] {
+			out = append(out, m)
 		}
 	}
 	return ObjectOf(out...)
@@ -186,8 +188,6 @@ func sameWritten(was, now JSON) bool {
 	n, okN := now.Int64()
 	return okM && okN && m == n
 }
-
-var eventKeys = [...]string{"id", "kind", "created_time", "received_time", "data"}
 
 // DecodeEvent reads an event. An absent id stays empty.
 func DecodeEvent(text string) (Event, error) {
@@ -212,16 +212,20 @@ func (ev Event) Encode() (JSON, error) {
 	if err := checkField("event data", data, Object); err != nil {
 		return "", err
 	}
-	known := map[string]JSON{
-		"id": Quote(ev.ID), "kind": Quote(ev.Kind), "data": data,
-		"created_time": orEmpty(ev.CreatedTime, Null), "received_time": orEmpty(ev.ReceivedTime, Null),
+	known := [...]Member{
+		{"id", Quote(ev.ID)}, {"kind", Quote(ev.Kind)},
+		{"created_time", orEmpty(ev.CreatedTime, Null)}, {"received_time", orEmpty(ev.ReceivedTime, Null)},
+		{"data", data},
 	}
-	for _, key := range [...]string{"created_time", "received_time"} {
-		if _, err := ParseJSON(string(known[key])); err != nil {
-			return "", &ValueError{"event " + key, err.Error(), err}
+	for _, m := range known[2:4] {
+		if m.Value == Null {
+			continue
+		}
+		if _, err := ParseJSON(string(m.Value)); err != nil {
+			return "", &ValueError{"event " + m.Key, err.Error(), err}
 		}
 	}
-	return mergeMembers(ev.members, eventKeys[:], known), nil
+	return mergeMembers(ev.members, known[:]), nil
 }
 
 // Summary is what lists, counts, families and filters know of an execution.

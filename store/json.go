@@ -50,7 +50,10 @@ func (k Kind) String() string { return kindNames[k] }
 
 // Kind reports what j holds. It trusts that j was parsed.
 func (j JSON) Kind() Kind {
-	s := strings.TrimLeft(string(j), " \t\r\n")
+	s := string(j)
+	if s != "" && s[0] <= ' ' {
+		s = s[skipSpace(s, 0):]
+	}
 	if s == "" {
 		return Absent
 	}
@@ -618,7 +621,11 @@ type Member struct {
 // ObjectOf builds an object from members in their order. Absent values are left
 // out.
 func ObjectOf(members ...Member) JSON {
-	b := []byte{'{'}
+	size := 2
+	for _, m := range members {
+		size += len(m.Key) + len(m.Value) + 4
+	}
+	b := append(make([]byte, 0, size), '{')
 	for _, m := range members {
 		if m.Value == "" {
 			continue
