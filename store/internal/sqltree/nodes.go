@@ -1,0 +1,176 @@
+package sqltree
+
+import (
+	"context"
+
+	"zombiezen.com/go/sqlite"
+
+	"treering/store"
+)
+
+// The columns that [reader] reads, in its order.
+const selectNode = "SELECT id, parent_id, kind, data FROM tree_nodes WHERE tree = ? "
+
+const nodeByID = selectNode + "AND id = ?"
+
+// Append implements [store.TreeStore].
+func (s *Store) Append(ctx context.Context, session string, node store.Node) error {
+	if err := node.Check(); err != nil {
+		return err
+	}
+	return s.write(ctx, func(conn *sqlite.Conn) error {
+		t, err := s.live(conn, session)
+		if err != nil {
+			return err
+		}
+		inserted, err := insert(conn, t.number, node)
+		if err != nil || inserted {
+			return err
+		}
+		return s.refused(conn, t, node)
+	})
+}
+
+// insert writes a node if nothing stands against it: one statement, since that is
+// what nearly every append comes to.
+func insert(conn *sqlite.Conn, number int64, node store.Node) (bool, error) {
+	statement := `INSERT INTO tree_nodes (tree, id, parent_id, kind, data) SELECT ?1, ?2, ?3, ?4, ?5
+		WHERE EXISTS (SELECT 1 FROM tree_nodes WHERE tree = ?1 AND id = ?3) ON CONFLICT DO NOTHING`
+	if node.ParentID == nil {
+		statement = `INSERT INTO tree_nodes (tree, id, parent_id, kind, data) SELECT ?1, ?2, ?3, ?4, ?5
+			WHERE NOT EXISTS (SELECT 1 FROM tree_nodes WHERE tree = ?1 AND parent_id IS NULL) ON CONFLICT DO NOTHING`
+	}
+	n, err := change(conn, statement, func(q *sqlite.Stmt) {
+		q.BindInt64(1, number)
+		q.BindText(2, node.ID)
+		bindOptional(q, 3, node.ParentID)
+		q.BindText(4, node.Kind)
+		q.BindText(5, string(node.Data))
+	})
+	return n > 0, err
+}
+
+// refused finds out why insert wrote nothing. Contract, append: an equal retry
+// succeeds.
+func (s *Store) refused(conn *sqlite.Conn, t tree, node store.Node) error {
+	stored, found, err := nodeOf(conn, t.number, node.ID)
+	switch {
+	case err != nil:
+		return err
+	case found:
+		if reason := stored.DiffersFrom(node); reason != "" {
+			return &store.NodeConflictError{Session: t.info.ID, Node: node.ID, Reason: reason}
+		}
+		return nil
+	case node.ParentID == nil:
+		return &store.NodeConflictError{Session: t.info.ID, Node: node.ID, Reason: store.ReasonSecondRoot}
+	}
+	return &store.NotFoundError{What: "parent", ID: *node.ParentID, In: t.info.ID}
+}
+
+func nodeOf(conn *sqlite.Conn, number int64, id string) (node store.Node, found bool, err error) {
+	var r reader
+	found, err = first(conn, nodeByID,
+		func(q *sqlite.Stmt) {
+			q.BindInt64(1, number)
+			q.BindText(2, id)
+		},
+		func(row *sqlite.Stmt) { node = r.node(row) })
+	return node, found, err
+}
+
+// Node implements [store.TreeStore].
+func (s *Store) Node(ctx context.Context, session, id string) (store.Node, error) {
+	var node store.Node
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		t, err := s.live(conn, session)
+		if err != nil {
+			return err
+		}
+		found := false
+		if store.CheckID("node id", id) == nil {
+			node, found, err = nodeOf(conn, t.number, id)
+		}
+		if err == nil && !found {
+			err = &store.NotFoundError{What: "node", ID: id, In: session}
+		}
+		return err
+	})
+	if err != nil {
+		return store.Node{}, err
+	}
+	return node, nil
+}
+
+// Nodes implements [store.TreeStore].
+func (s *Store) Nodes(ctx context.Context, session string, ids []string) ([]*store.Node, error) {
+	if err := store.CheckNodeIDs(ids); err != nil {
+		return nil, err
+	}
+	var slots []*store.Node
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		t, err := s.live(conn, session)
+		if err != nil {
+			return err
+		}
+		q, err := conn.Prepare(nodeByID)
+		if err != nil {
+			return err
+		}
+		q.BindInt64(1, t.number)
+		var r reader
+		slots = make([]*store.Node, len(ids))
+		at := make(map[string]int, len(ids)) // the first slot of each id
+		for i, id := range ids {
+			if before, ok := at[id]; ok {
+				slots[i] = copyOf(slots[before])
+				continue
+			}
+			at[id] = i
+			if store.CheckID("node id", id) != nil {
+				continue
+			}
+			node, found, err := r.seek(q, 2, id)
+			if err != nil {
+				return err
+			}
+			if found {
+				slots[i] = &node
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slots, nil
+}
+
+// copyOf keeps duplicates independent of each other.
+func copyOf(n *store.Node) *store.Node {
+	if n == nil {
+		return nil
+	}
+	c := *n
+	if n.ParentID != nil {
+		parent := *n.ParentID
+		c.ParentID = &parent
+	}
+	return &c
+}
+
+// CountNodes implements [store.TreeStore].
+func (s *Store) CountNodes(ctx context.Context, session string) (int64, error) {
+	var count int64
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		t, err := s.live(conn, session)
+		if err != nil {
+			return err
+		}
+		_, err = first(conn, "SELECT count(*) FROM tree_nodes WHERE tree = ?",
+			func(q *sqlite.Stmt) { q.BindInt64(1, t.number) },
+			func(row *sqlite.Stmt) { count = row.ColumnInt64(0) })
+		return err
+	})
+	return count, err
+}

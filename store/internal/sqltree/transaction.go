@@ -1,0 +1,43 @@
+package sqltree
+
+import (
+	"errors"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// Atomically runs fn in an immediate transaction, or in a savepoint of the one
+// that is open, and rolls back where fn fails or panics.
+func Atomically(conn *sqlite.Conn, fn func() error) (err error) {
+	begin, commit, rollback := "BEGIN IMMEDIATE", "COMMIT", []string{"ROLLBACK"}
+	if !conn.AutocommitEnabled() {
+		begin, commit = "SAVEPOINT tree", "RELEASE tree"
+		rollback = []string{"ROLLBACK TO tree", "RELEASE tree"}
+	}
+	if err := run(conn, begin); err != nil {
+		return err
+	}
+	done := false
+	defer func() {
+		// Some errors, a full disk among them, have rolled back by themselves.
+		if done || conn.AutocommitEnabled() {
+			return
+		}
+		for _, statement := range rollback {
+			err = errors.Join(err, run(conn, statement))
+		}
+	}()
+	if err := fn(); err != nil {
+		return err
+	}
+	if err := run(conn, commit); err != nil {
+		return err
+	}
+	done = true
+	return nil
+}
+
+func run(conn *sqlite.Conn, statement string) error {
+	_, err := change(conn, statement, nil)
+	return err
+}
