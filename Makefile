@@ -1,0 +1,29 @@
+FUZZTIME ?= 30s
+
+.PHONY: build test race fuzz bench cross lint check
+
+build:
+	go build -o treering .
+
+test:
+	go test ./...
+
+race:
+	.ci/run race
+
+fuzz:
+	FUZZTIME=$(FUZZTIME) .ci/run fuzz
+
+# ours and the reference side by side, in one run
+bench:
+	./bench/run
+
+cross:
+	.ci/run cross
+
+lint:
+	golangci-lint run
+
+# everything that must hold before a change goes in
+check:
+	.ci/run
