@@ -67,7 +67,12 @@ type Execution struct {
 	// members is the blob as decoded: order, unknown members, original texts. It is
 	// never changed, so copies of an Execution may share it.
 	members []Member
+	stored  string // the blob itself
 }
+
+// Stored is the text that the execution was decoded from, byte for byte, "" for
+// one that was not. Later changes of the fields do not show in it.
+func (e *Execution) Stored() string { return e.stored }
 
 // Drift is a column that says something else than the JSON beside it.
 type Drift struct {

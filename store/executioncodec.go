@@ -36,6 +36,7 @@ func DecodeExecution(data string) (*Execution, error) {
 		FinishedAt:      c.get("finished_at"),
 		ExpiresAt:       c.get("expires_at"),
 		members:         c.members,
+		stored:          data,
 	}
 	if c.err != nil {
 		return nil, c.err
