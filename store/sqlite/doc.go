@@ -1,0 +1,9 @@
+// Package sqlite reads and writes stores kept in SQLite files.
+//
+// A file is looked at before it is opened ([Probe]), and what was found decides
+// how it is opened ([OpenFile]): reading a file that somebody else wrote leaves
+// every byte and every name in its directory as it was, whether a writer is alive
+// beside it, crashed, or gone.
+//
+// [Detect] tells by columns which execution sets and trees a database holds.
+package sqlite

@@ -1,0 +1,57 @@
+//go:build darwin || freebsd || linux || netbsd || openbsd
+
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// openNonblock keeps an open by hand from waiting, should the path have become a
+// FIFO since it was looked at.
+const openNonblock = syscall.O_NONBLOCK
+
+// SQLite's shared lock is a read lock on these bytes.
+const (
+	sharedFirst = 0x40000000 + 2
+	sharedSize  = 510
+)
+
+// shareLock takes SQLite's shared lock on a file by hand. While it is held nobody
+// can switch the journal mode, and the last writer of a WAL database cannot take
+// the log away. Held reports whether it was obtained; where the file system has no
+// locks it is not, without an error.
+//
+// It must only be called while no connection of this process takes locks on the
+// file, for locks belong to the process: a connection that holds an exclusive lock
+// would have it reduced to a shared one.
+func shareLock(fd *os.File) (held bool, err error) {
+	err = setLock(fd, syscall.F_RDLCK)
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.EOPNOTSUPP):
+		return false, nil
+	}
+	return false, err
+}
+
+// lockedByOther reports whether shareLock failed because another process holds the
+// exclusive lock.
+func lockedByOther(err error) bool {
+	return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES)
+}
+
+// shareUnlock gives the lock back, under the same condition.
+func shareUnlock(fd *os.File) error { return setLock(fd, syscall.F_UNLCK) }
+
+func setLock(fd *os.File, kind int16) error {
+	lock := syscall.Flock_t{Type: kind, Whence: 0, Start: sharedFirst, Len: sharedSize}
+	for {
+		err := syscall.FcntlFlock(fd.Fd(), syscall.F_SETLK, &lock)
+		if !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
