@@ -1,0 +1,221 @@
+package treeview
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"treering/internal/term"
+)
+
+// picture draws a tree with ids for labels.
+func picture(f *Flat, o DrawOptions) string {
+	o.Label = func(r Ref) term.Text { return term.Sanitise(f.x.ID(r)) }
+	var b strings.Builder
+	for line := range f.Lines(o) {
+		b.WriteString(strings.TrimRight(line.Gutter.String()+line.Text.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+func TestFlatPictures(t *testing.T) {
+	for _, c := range []struct {
+		name, words string
+		shape       Shape
+		ascii       bool
+		levels      int
+		fold        string
+		want        string
+	}{
+		{name: "a straight run does not indent", words: "a b<a c<b", want: `
+○ a
+○ b
+● c
+`},
+		{name: "indent grows at branch points", words: "a b<a c<b d<b e<d f<b g<f", want: `
+○ a
+○ b
+├─● c
+├─○ d
+│ ● e
+└─○ f
+  ● g
+`},
+		{name: "nested forks keep their lanes", words: "a b<a c<a d<b e<b f<d g<d", ascii: true, want: "" +
+			"\no a\n|-o b\n| |-o d\n| | |-* f\n| | `-* g\n| `-* e\n`-* c\n"},
+		{name: "several roots and what is wrong with a tree", words: "r s q<p x<y y<x", want: `
+● r
+● s
+↻ y  (cycle: its parent is x, below it)
+● x
+? p  (not in the store)
+● q
+`},
+		{name: "a fold says what it hides", words: "a b<a c<b d<b e<d", fold: "b", want: `
+○ a
+▸ b  … 3 steps
+`},
+		{name: "a fold of one", words: "a b<a", fold: "a", want: "\n▸ a  … 1 step\n"},
+		{name: "families indent every generation", words: "o f<o p<f b<f q<p", shape: Nested, want: `
+o
+└─f
+  ├─b
+  └─p
+    └─q
+`},
+		{name: "deep levels keep the innermost lanes", words: "a b<a b2<a c<b c2<b d<c d2<c", levels: 2, want: `
+○ a
+├─○ b
+│ ├─○ c
+… │ ├─● d
+… │ └─● d2
+│ └─● c2
+└─● b2
+`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := NewFlat(grow(t, ByID, c.words), c.shape)
+			if c.fold != "" {
+				r, _ := f.x.Find(c.fold)
+				f.SetFolded(r, true)
+				f.Rebuild()
+			}
+			got := "\n" + picture(f, DrawOptions{ASCII: c.ascii, Levels: c.levels})
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPartialTreesSaySo(t *testing.T) {
+	x := grow(t, ByID, "b<a")
+	x.SetPartial(true)
+	f := NewFlat(x, Runs)
+	if got, want := picture(f, DrawOptions{}), "? a  (not read yet)\n● b\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestFlatRowsFollowTheFolds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x := New(ByID)
+		for _, e := range entries(t) {
+			x.Add(e)
+		}
+		f := NewFlat(x, rapid.SampledFrom([]Shape{Runs, Nested}).Draw(t, "shape"))
+		open := picture(f, DrawOptions{})
+		var nodes []Ref
+		for r := range x.Walk() {
+			nodes = append(nodes, r)
+		}
+		folded := map[Ref]bool{}
+		for range rapid.IntRange(0, 8).Draw(t, "folds") {
+			if len(nodes) == 0 {
+				break
+			}
+			r := rapid.SampledFrom(nodes).Draw(t, "fold")
+			if f.SetFolded(r, true) {
+				folded[r] = true
+			}
+		}
+		f.Rebuild()
+		// What is below a fold is hidden, everything else is there, in walking order.
+		var want []Ref
+		hidden := map[Ref]int{}
+		for r := range x.Walk() {
+			top := Ref(0)
+			for p := range x.Ancestors(r) {
+				if folded[p] {
+					top = p
+				}
+			}
+			if top == 0 {
+				want = append(want, r)
+				continue
+			}
+			hidden[top]++
+			if row, ok := f.RowOf(r); !ok || f.At(row) != top || f.Visible(r) {
+				t.Fatalf("hidden %s does not lead to the fold %s", x.ID(r), x.ID(top))
+			}
+		}
+		var got []Ref
+		for i := range f.Len() {
+			got = append(got, f.At(i))
+			if row, ok := f.RowOf(f.At(i)); !ok || row != i {
+				t.Fatalf("row of row %d is %d", i, row)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(diff)
+		}
+		for r, n := range hidden {
+			if has, ok := f.Folded(r); !ok || has != n {
+				t.Fatalf("fold %s hides %d, says %d", x.ID(r), n, has)
+			}
+		}
+		for r := range folded {
+			f.SetFolded(r, false)
+		}
+		f.Rebuild()
+		if diff := cmp.Diff(open, picture(f, DrawOptions{})); diff != "" {
+			t.Fatalf("unfolding all does not undo the folds:\n%s", diff)
+		}
+	})
+}
+
+func TestGuttersAreTwoCellsALevel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x := New(ByID)
+		for _, e := range entries(t) {
+			x.Add(e)
+		}
+		levels := rapid.IntRange(1, 5).Draw(t, "levels")
+		for _, g := range []Glyphs{Unicode(), ASCII()} {
+			f := NewFlat(x, Runs)
+			for i := range f.Len() {
+				level := int(f.rows[i].level())
+				want := 2*min(level, levels) + 2
+				if level > levels {
+					want += 2
+				}
+				if got := f.Gutter(i, g, levels).Width(); got != want {
+					t.Fatalf("gutter of row %d at level %d is %d wide, want %d", i, level, got, want)
+				}
+			}
+		}
+	})
+}
+
+func TestLanesOfAHundredForks(t *testing.T) {
+	x := New(ByID)
+	var parent *string
+	for i := range 100 {
+		id := fmt.Sprintf("a%03d", i)
+		x.Add(Entry{ID: id, Parent: parent})
+		if parent != nil {
+			x.Add(Entry{ID: "z" + id, Parent: parent})
+		}
+		parent = &id
+	}
+	f := NewFlat(x, Runs)
+	deepest, _ := x.Find("a099")
+	row, _ := f.RowOf(deepest)
+	if got, want := f.Gutter(row, Unicode(), 3).String(), "… │ │ ├─● "; got != want {
+		t.Errorf("gutter %q, want %q", got, want)
+	}
+	if got := f.Gutter(row, Unicode(), 64).Width(); got != 2*64+4 {
+		t.Errorf("gutter of 64 levels is %d wide", got)
+	}
+}
+
+func TestGrouped(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 7: "7", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -999: "-999"} {
+		if got := Grouped(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package treeview
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestWidgetMoves(t *testing.T) {
+	w := NewWidget(grow(t, ByID, "a b<a c<a d<b e<d f<e"), Runs) // a b d e f c
+	w.SetHeight(3)
+	at := func(want string, top int) {
+		t.Helper()
+		r, ok := w.Cursor()
+		if !ok || w.Index().ID(r) != want || w.scroll.Top != top {
+			t.Fatalf("cursor on %s with row %d on top, want %s and %d", w.Index().ID(r), w.scroll.Top, want, top)
+		}
+	}
+	at("a", 0)
+	if w.Move(-1) {
+		t.Error("moved above the first row")
+	}
+	w.Move(3)
+	at("e", 1)
+	w.End()
+	at("c", 3)
+	if w.Move(1) {
+		t.Error("moved below the last row")
+	}
+	w.Page(-1)
+	at("e", 3)
+	w.Home()
+	at("a", 0)
+	w.Select("f")
+	at("f", 2)
+	w.ToParent()
+	at("e", 2)
+	if w.Select("nobody") {
+		t.Error("selected a node that is not there")
+	}
+}
+
+func TestWidgetFolds(t *testing.T) {
+	w := NewWidget(grow(t, ByID, "a b<a c<a d<b e<d"), Runs)
+	w.SetHeight(10)
+	w.Select("b")
+	if !w.ToggleFold() || w.Flat().Len() != 3 {
+		t.Fatalf("%d rows after folding b", w.Flat().Len())
+	}
+	w.Select("c")
+	if w.ToggleFold() {
+		t.Error("a node without children was folded")
+	}
+	// Selecting what a fold hides opens the fold.
+	w.Select("e")
+	r, _ := w.Cursor()
+	if w.Index().ID(r) != "e" || w.Flat().Len() != 5 {
+		t.Errorf("cursor on %s, %d rows", w.Index().ID(r), w.Flat().Len())
+	}
+	w.Select("b")
+	w.SetFolded(true)
+	next := grow(t, ByID, "a b<a c<a d<b e<d g<e")
+	w.SetIndex(next)
+	r, _ = w.Cursor()
+	if hidden, folded := w.Flat().Folded(r); next.ID(r) != "b" || !folded || hidden != 3 {
+		t.Errorf("after a new index: cursor on %s, folded %v, hides %d", next.ID(r), folded, hidden)
+	}
+}
+
+func TestWidgetKeepsTheRowWhereItsNodeIsGone(t *testing.T) {
+	w := NewWidget(grow(t, ByID, "a b<a c<a d<a"), Runs)
+	w.SetHeight(10)
+	w.Select("c")
+	w.SetIndex(grow(t, ByID, "a b<a d<a"))
+	if r, _ := w.Cursor(); w.Index().ID(r) != "d" {
+		t.Errorf("cursor on %s, want d", w.Index().ID(r))
+	}
+	w.SetIndex(New(ByID))
+	if _, ok := w.Cursor(); ok {
+		t.Error("a cursor in an empty tree")
+	}
+}
+
+func TestWidgetStaysOnTheFirstRowUntilMoved(t *testing.T) {
+	x := New(ByID)
+	w := NewWidget(x, Runs)
+	w.SetHeight(4)
+	for _, word := range []string{"c<b", "d<c", "b<a", "a"} {
+		x.Add(entry(word))
+		w.Grow()
+	}
+	w.Settle()
+	if r, _ := w.Cursor(); x.ID(r) != "a" {
+		t.Errorf("cursor on %s", x.ID(r))
+	}
+}
+
+// While a tree grows in any order, the cursor stays on its node and the node on
+// its line of the window, as far as the ends of the list allow.
+func TestWidgetHoldsStillWhileTheTreeGrows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		given := entries(t)
+		x := New(ByID)
+		w := NewWidget(x, Runs)
+		h := rapid.IntRange(1, 12).Draw(t, "height")
+		w.SetHeight(h)
+		for _, e := range given {
+			x.Add(e)
+			before, had := w.Cursor()
+			held, line := w.held, w.scroll.Cursor-w.scroll.Top
+			w.Grow()
+			if rapid.Bool().Draw(t, "settle") {
+				w.Settle()
+			}
+			after, ok := w.Cursor()
+			if !ok && w.Flat().Len() > 0 {
+				t.Fatal("no cursor in a tree with rows")
+			}
+			if had && held && before != after {
+				t.Fatalf("cursor went from %s to %s", x.ID(before), x.ID(after))
+			}
+			now := w.scroll.Cursor - w.scroll.Top
+			atEnd := w.scroll.Top == 0 || w.scroll.Top+h >= w.Flat().Len()
+			if had && held && now != line && !atEnd {
+				t.Fatalf("the cursor's line went from %d to %d", line, now)
+			}
+			if now < 0 || now >= h {
+				t.Fatalf("cursor on line %d of %d", now, h)
+			}
+			switch rapid.IntRange(0, 4).Draw(t, "act") {
+			case 0:
+				w.Move(rapid.IntRange(-3, 3).Draw(t, "by"))
+			case 1:
+				w.End()
+			case 2:
+				w.ToggleFold()
+			}
+			rows := 0
+			for i, r := range w.Visible() {
+				if w.Flat().At(i) != r {
+					t.Fatal("a visible row shows another node")
+				}
+				rows++
+			}
+			if want := min(h, w.Flat().Len()); rows != want {
+				t.Fatalf("%d rows shown of %d in a window of %d", rows, w.Flat().Len(), h)
+			}
+		}
+	})
+}
