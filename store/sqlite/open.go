@@ -32,6 +32,17 @@ type Options struct {
 	Synchronous string
 	// TempDir takes private copies; "" is the system's.
 	TempDir string
+
+	// What follows is for [Open] alone; [OpenFile] looks at none of it.
+
+	// Prefix names the set of execution tables, as harel writes it; nil picks the only
+	// one. See [PickSet].
+	Prefix *string
+	// TraceMax is the length of the trace rings: nil is [store.DefaultTraceMax], 0
+	// unbounded, a negative one is refused. A ring is trimmed at its next write.
+	TraceMax *int
+	// Now is the clock of the trees' time to live; nil is the system's.
+	Now func() time.Time
 }
 
 // How says how a file is open, for people.
