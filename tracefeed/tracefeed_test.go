@@ -1,0 +1,305 @@
+package tracefeed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"treering/store"
+)
+
+func ring(indexes ...int64) []store.TraceEntry {
+	out := make([]store.TraceEntry, len(indexes))
+	for i, n := range indexes {
+		out[i] = store.TraceEntry{Index: n, Entry: store.JSON(fmt.Sprintf(`{"event_kind":"E%d","timestamp":%d,"context_out":{"n":%d}}`, n, 10*n, n))}
+	}
+	return out
+}
+
+func TestRingGauge(t *testing.T) {
+	full := make([]int64, 200)
+	for i := range full {
+		full[i] = int64(i) + 250
+	}
+	for _, c := range []struct {
+		indexes []int64
+		want    string
+	}{
+		{nil, "no steps"},
+		{[]int64{0}, "1 of 1"},
+		{[]int64{0, 1, 2}, "3 of 3"},
+		{full, "200 of 450, 250 dropped"},
+		{[]int64{5, 6, 9}, "3 of 10, 5 dropped, 2 missing"},
+		{[]int64{0, 2}, "2 of 3, 1 missing"},
+		{[]int64{9, 3, 4}, "3 of 10, 3 dropped, 4 missing"},
+		{[]int64{4, 4, 5}, "3 steps, 1 with an index that is not their own"},
+		{[]int64{-1, 0}, "2 steps, 1 with an index that is not their own"},
+	} {
+		if got := Measure(ring(c.indexes...)).String(); got != c.want {
+			t.Errorf("%v: %q, want %q", c.indexes, got, c.want)
+		}
+	}
+}
+
+func TestStepsMeasureTheTimeSinceTheStepBefore(t *testing.T) {
+	entries := ring(3, 4, 6)
+	entries = append(entries,
+		store.TraceEntry{Index: 7, Bad: &store.RowError{Table: "trace", Key: "7"}},
+		store.TraceEntry{Index: 8, Entry: `{"timestamp":"noon"}`},
+		store.TraceEntry{Index: 9, Entry: `{"timestamp":95.5}`},
+		store.TraceEntry{Index: 10, Entry: `{"timestamp":95.25}`},
+	)
+	type measured struct {
+		Index           int64
+		At, Took        float64
+		Timed, Measured bool
+	}
+	var got []measured
+	for _, s := range Steps(entries, nil) {
+		got = append(got, measured{s.Index, s.At, s.Took, s.Timed, s.Measured})
+	}
+	want := []measured{
+		{3, 30, 0, true, false}, // the step before was dropped
+		{4, 40, 10, true, true},
+		{6, 60, 0, true, false}, // 5 is missing
+		{7, 0, 0, false, false}, // cannot be read
+		{8, 0, 0, false, false}, // has no number for a time
+		{9, 95.5, 0, true, false},
+		{10, 95.25, -0.25, true, true}, // the clock went back
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStepsTakesOverWhatItRead(t *testing.T) {
+	first := Steps(ring(0, 1, 2), nil)
+	for i := range first {
+		first[i].Note = "read before"
+	}
+	next := ring(1, 2, 3)
+	next[1].Entry = `{"event_kind":"other"}`
+	var notes []string
+	for _, s := range Steps(next, first) {
+		notes = append(notes, s.EventKind+" "+s.Note)
+	}
+	if diff := cmp.Diff([]string{"E1 read before", "other ", "E3 "}, notes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for s, want := range map[float64]string{
+		0: "+0s", 0.0001: "+0s", 0.001: "+0.001s", 0.25: "+0.25s", 1: "+1s", 1.5: "+1.5s", 1.257: "+1.26s", 59.99: "+59.99s",
+		59.996: "+1m00s", 62: "+1m02s", 3599.6: "+1h00m", 3660: "+1h01m", 86399: "+1d00h", 90000: "+1d01h", -0.25: "-0.25s",
+		1e20: "+1.16e+15d", math.Inf(1): "?",
+	} {
+		if got := Duration(s); got != want {
+			t.Errorf("%v: %s, want %s", s, got, want)
+		}
+	}
+}
+
+func TestDiff(t *testing.T) {
+	for _, c := range []struct {
+		name, before, after string
+		want                []string
+	}{
+		{"equal", `{"a":1}`, `{ "a" : 1.0 }`, nil},
+		{"keys in another order", `{"a":1,"b":2}`, `{"b":2,"a":1}`, nil},
+		{"added, changed, removed", `{"a":1,"b":2}`, `{"b":3,"c":"x"}`, []string{`~ b 2 -> 3`, `+ c  -> "x"`, `- a 1 -> `}},
+		{"nested", `{"o":{"x":1,"y":[1,2]}}`, `{"o":{"x":1,"y":[1,5,6]}}`, []string{`~ o.y[1] 2 -> 5`, `+ o.y[2]  -> 6`}},
+		{"shorter list", `[1,2,3]`, `[1]`, []string{`- [1] 2 -> `, `- [2] 3 -> `}},
+		{"another kind", `{"a":{"b":1}}`, `{"a":[1]}`, []string{`~ a {"b":1} -> [1]`}},
+		{"exact numbers", `{"n":10000000000000000000001}`, `{"n":10000000000000000000002}`,
+			[]string{`~ n 10000000000000000000001 -> 10000000000000000000002`}},
+		{"odd keys", `{}`, `{"a b":1,"":2,"é":3,"x.y":4}`, []string{`+ ["a b"]  -> 1`, `+ [""]  -> 2`, `+ é  -> 3`, `+ ["x.y"]  -> 4`}},
+		{"the last of equal keys counts", `{"a":1}`, `{"a":2,"a":1}`, nil},
+		{"NaN", `{"a":NaN}`, `{"a":NaN,"b":Infinity}`, []string{`+ b  -> Infinity`}},
+		{"whole values", `1`, `2`, []string{`~  1 -> 2`}},
+		{"from nothing", ``, `{"a":1}`, []string{`+   -> {"a":1}`}},
+		{"to nothing", `{"a":1}`, ``, []string{`-  {"a":1} -> `}},
+		{"not JSON", `{"a":`, `{}`, []string{`~  {"a": -> {}`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			changes, more := Diff(store.JSON(c.before), store.JSON(c.after))
+			var got []string
+			for _, ch := range changes {
+				got = append(got, fmt.Sprintf("%c %s %s -> %s", ch.Op, ch.Path, ch.Before, ch.After))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" || more {
+				t.Errorf("more %v\n%s", more, diff)
+			}
+		})
+	}
+}
+
+func TestDiffOfDeepAndWideValues(t *testing.T) {
+	deep := func(leaf string) store.JSON {
+		return store.JSON(strings.Repeat("[", 12_000) + leaf + strings.Repeat("]", 12_000))
+	}
+	changes, _ := Diff(deep("1"), deep("2"))
+	if len(changes) != 1 || len(changes[0].Path) != 12_000*len("[0]") {
+		t.Errorf("%d changes of a value 12,000 levels deep", len(changes))
+	}
+	wide := store.JSON("[" + strings.Repeat("1,", MaxChanges+5) + "1]")
+	if changes, more := Diff("[]", wide); len(changes) != MaxChanges || !more {
+		t.Errorf("%d changes, more %v", len(changes), more)
+	}
+}
+
+func TestDiffIsEmptyExactlyForEqualValues(t *testing.T) {
+	value := rapid.Custom(func(t *rapid.T) store.JSON {
+		return store.JSON(rapid.SampledFrom([]string{
+			`1`, `1.0`, `"a"`, `null`, `[]`, `[1,2]`, `{"k":[1,{"z":null}]}`, `{"k":[1,{"z":0}]}`, `{}`, `{"b":1,"a":2}`, `{"a":2,"b":1}`,
+		}).Draw(t, "value"))
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := value.Draw(t, "a"), value.Draw(t, "b")
+		a, b = store.ArrayOf(a, b), store.ArrayOf(b, value.Draw(t, "c"))
+		changes, _ := Diff(a, b)
+		if (len(changes) == 0) != store.Equal(a, b) {
+			t.Fatalf("%s and %s: %d changes", a, b, len(changes))
+		}
+		back, _ := Diff(b, a)
+		if len(back) != len(changes) {
+			t.Fatalf("%d changes one way, %d the other", len(changes), len(back))
+		}
+	})
+}
+
+func TestDiffStepSaysWhatItComparesWith(t *testing.T) {
+	entries := ring(0, 1, 3)
+	entries = append(entries,
+		store.TraceEntry{Index: 4, Entry: `{"context_in":{"a":1},"context_out":{"a":2}}`},
+		store.TraceEntry{Index: 5, Entry: `{"event_kind":"bare"}`},
+		store.TraceEntry{Index: 6, Entry: `{"context_out":{}}`},
+	)
+	steps := Steps(entries, nil)
+	for i, want := range []struct {
+		before  Before
+		changes int
+	}{{Start, 1}, {Held, 1}, {Lost, 0}, {Given, 1}, {Unrecorded, 0}, {Lost, 0}} {
+		d := DiffStep(steps, i)
+		if d.Before != want.before || len(d.Changes) != want.changes {
+			t.Errorf("step %d: before %d with %d changes, want %+v", steps[i].Index, d.Before, len(d.Changes), want)
+		}
+	}
+	if d := DiffStep(Steps(ring(250, 251), nil), 0); d.Before.String() != "before: evicted" || d.Changes != nil {
+		t.Errorf("first step of a trimmed ring: %q, %d changes", d.Before, len(d.Changes))
+	}
+}
+
+// script is a watcher that answers from a list and a clock that each wait moves.
+type script struct {
+	answers []any // a token or an error
+	now     time.Time
+	waits   []time.Duration
+}
+
+func (s *script) ChangeToken(context.Context) (string, error) {
+	if len(s.answers) == 0 {
+		return "", errors.New("the script is over")
+	}
+	a := s.answers[0]
+	s.answers = s.answers[1:]
+	if err, ok := a.(error); ok {
+		return "", err
+	}
+	return a.(string), nil
+}
+
+func (s *script) sleep(ctx context.Context, d time.Duration) error {
+	s.now = s.now.Add(d)
+	s.waits = append(s.waits, d)
+	if len(s.answers) == 0 {
+		return context.Canceled
+	}
+	return ctx.Err()
+}
+
+func TestPollReportsChangesOnly(t *testing.T) {
+	s := &script{answers: []any{"a", "a", "a", "b", "b", "c"}}
+	p := NewPoll(s, PollOptions{Now: func() time.Time { return s.now }, Sleep: s.sleep})
+	p.Prime(t.Context())
+	for range 2 {
+		if u, err := p.Next(t.Context()); err != nil || !u.Changed || u.Err != nil || !u.Since.IsZero() {
+			t.Fatalf("%+v, %v", u, err)
+		}
+	}
+	if _, err := p.Next(t.Context()); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if len(s.waits) != 6 || s.waits[0] != DefaultInterval {
+		t.Errorf("waits %v", s.waits)
+	}
+}
+
+func TestPollWithoutAFirstStateReportsTheFirstOne(t *testing.T) {
+	s := &script{answers: []any{errors.New("busy"), "a"}}
+	p := NewPoll(s, PollOptions{Now: func() time.Time { return s.now }, Sleep: s.sleep})
+	p.Prime(t.Context())
+	if u, err := p.Next(t.Context()); err != nil || !u.Changed {
+		t.Fatalf("%+v, %v", u, err)
+	}
+}
+
+func TestPollBacksOffAndSaysSinceWhen(t *testing.T) {
+	busy, gone := errors.New("busy"), errors.New("gone")
+	s := &script{answers: []any{"a", busy, busy, gone, gone, gone, gone, gone, gone, "a", "a"}}
+	p := NewPoll(s, PollOptions{Now: func() time.Time { return s.now }, Sleep: s.sleep})
+	p.Prime(t.Context())
+	u, _ := p.Next(t.Context())
+	since := time.Time{}.Add(DefaultInterval)
+	if !errors.Is(u.Err, busy) || !u.Since.Equal(since) {
+		t.Fatalf("first failure: %+v", u)
+	}
+	if u, _ = p.Next(t.Context()); !errors.Is(u.Err, gone) || !u.Since.Equal(since) {
+		t.Fatalf("another reason: %+v", u)
+	}
+	u, _ = p.Next(t.Context())
+	if u.Err != nil || u.Changed || !u.Since.Equal(since) {
+		t.Fatalf("recovery: %+v", u)
+	}
+	ms := time.Millisecond
+	want := []time.Duration{250 * ms, 500 * ms, 1000 * ms, 2000 * ms, 4000 * ms, 8000 * ms, 8000 * ms, 8000 * ms, 8000 * ms}
+	if diff := cmp.Diff(want, s.waits); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := p.Next(t.Context()); !errors.Is(err, context.Canceled) || s.waits[len(s.waits)-1] != DefaultInterval {
+		t.Errorf("%v, waits %v", err, s.waits)
+	}
+}
+
+func BenchmarkDiffMegabyte(b *testing.B) {
+	side := func(odd string) store.JSON {
+		var s strings.Builder
+		s.WriteString(`{"list":[`)
+		for i := range 20_000 {
+			if i > 0 {
+				s.WriteByte(',')
+			}
+			v := "same"
+			if i%100 == 0 {
+				v = odd
+			}
+			fmt.Fprintf(&s, `{"id":%d,"name":"%s","tags":["a"]}`, i, v)
+		}
+		s.WriteString("]}")
+		return store.JSON(s.String())
+	}
+	before, after := side("before"), side("after")
+	b.SetBytes(int64(len(before) + len(after)))
+	for b.Loop() {
+		if changes, _ := Diff(before, after); len(changes) != 200 {
+			b.Fatalf("%d changes", len(changes))
+		}
+	}
+}
