@@ -102,6 +102,7 @@ func controlOne(ctx context.Context, es ExecutionStore, cmd Command, id string, 
 		}
 		to, applies := cmd.Target(exe.Status)
 		if !applies {
+			done.Err = nil // a race lost before this look is not what stopped it
 			return done, children
 		}
 		exe.Status = to

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // DecodeExecution reads a stored blob. Every key is optional and takes harel's
@@ -142,9 +143,13 @@ func checkField(key string, v JSON, kind Kind) error {
 	return nil
 }
 
+// orEmpty replaces what is absent or null. Text that only begins like null stays,
+// to be refused.
 func orEmpty(v, empty JSON) JSON {
 	if v.IsNull() {
-		return empty
+		if text := strings.TrimSpace(string(v)); text == "" || text == string(Null) {
+			return empty
+		}
 	}
 	return v
 }
@@ -207,26 +212,35 @@ func DecodeEvent(text string) (Event, error) {
 	return ev, nil
 }
 
-// Encode returns the event with all five keys, unknown ones kept.
+// Encode returns the event with all five keys, unknown ones kept. Data that is
+// no object and times that are no JSON are a *[ValueError].
 func (ev Event) Encode() (JSON, error) {
-	data := orEmpty(ev.Data, EmptyObject)
-	if err := checkField("event data", data, Object); err != nil {
+	if err := ev.check(); err != nil {
 		return "", err
 	}
-	known := [...]Member{
+	return mergeMembers(ev.members, []Member{
 		{"id", Quote(ev.ID)}, {"kind", Quote(ev.Kind)},
 		{"created_time", orEmpty(ev.CreatedTime, Null)}, {"received_time", orEmpty(ev.ReceivedTime, Null)},
-		{"data", data},
+		{"data", orEmpty(ev.Data, EmptyObject)},
+	}), nil
+}
+
+func (ev *Event) check() error {
+	if err := checkField("event data", orEmpty(ev.Data, EmptyObject), Object); err != nil {
+		return err
 	}
-	for _, m := range known[2:4] {
-		if m.Value == Null {
+	for _, t := range [...]struct {
+		key string
+		at  JSON
+	}{{"created_time", ev.CreatedTime}, {"received_time", ev.ReceivedTime}} {
+		if orEmpty(t.at, Null) == Null {
 			continue
 		}
-		if _, err := ParseJSON(string(m.Value)); err != nil {
-			return "", &ValueError{"event " + m.Key, err.Error(), err}
+		if _, err := ParseJSON(string(t.at)); err != nil {
+			return &ValueError{"event " + t.key, err.Error(), err}
 		}
 	}
-	return mergeMembers(ev.members, known[:]), nil
+	return nil
 }
 
 // Summary is what lists, counts, families and filters know of an execution.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -120,12 +121,39 @@ func (f ExecutionFilter) Selects(s Summary) bool {
 	return f.ParentID == nil || s.ParentID != nil && *s.ParentID == *f.ParentID
 }
 
+// Scope is a text that differs for different selections. Cursors are bound to it.
+func (f ExecutionFilter) Scope() string {
+	b := fmt.Appendf(nil, "%t ", f.RootsOnly)
+	b = appendOptional(b, f.DefinitionID)
+	b = appendOptional(b, f.ParentID)
+	if f.Status != nil {
+		b = fmt.Appendf(b, "%q", f.Status)
+	}
+	return string(b)
+}
+
+func appendOptional(b []byte, s *string) []byte {
+	if s == nil {
+		return append(b, "- "...)
+	}
+	return fmt.Appendf(b, "%q ", *s)
+}
+
 // QueueFilter selects outbox entries, spawns or timers.
 type QueueFilter struct {
 	// ExecutionID keeps outbox entries to it, spawns by it, timers of it.
 	ExecutionID *string
 	// DueBy keeps timers with fire_at <= DueBy, in epoch seconds.
 	DueBy *float64
+}
+
+// Scope is a text that differs for different selections. Cursors are bound to it.
+func (f QueueFilter) Scope() string {
+	b := appendOptional(nil, f.ExecutionID)
+	if f.DueBy != nil {
+		b = fmt.Appendf(b, "%x", math.Float64bits(*f.DueBy))
+	}
+	return string(b)
 }
 
 // Counts are totals of a store. ByStatus is keyed by the upper-case word; rows
@@ -240,23 +268,66 @@ type EncodedEmit struct {
 	Event    string
 }
 
-// Check refuses a commit that no backend takes and encodes it. Timers that are
-// not finite are [ErrBadTime]; a trace step or spawn context that is no object is
-// [ErrNotObject]; ids hold to [CheckID]. encodeState is false for the memory
-// backend, which keeps the object itself.
-func (c Commit) Check(encodeState bool) (Checked, error) {
+// Validate refuses a commit that no backend takes: no execution, an empty id or a
+// negative version, timers that are not finite ([ErrBadTime]), a trace step, a
+// spawn context or event data that is no object ([ErrNotObject]) or no JSON. It
+// copies and encodes nothing.
+func (c Commit) Validate() error {
+	if err := c.checkIdentity(); err != nil {
+		return err
+	}
+	for i := range c.Emits {
+		if err := c.Emits[i].Event.check(); err != nil {
+			return fmt.Errorf("emit %d: %w", i, err)
+		}
+	}
+	return c.checkCompanions()
+}
+
+func (c Commit) checkIdentity() error {
 	e := c.Execution
 	if e == nil {
-		return Checked{}, &ValueError{"execution", "is missing", ErrEmptyID}
+		return &ValueError{"execution", "is missing", ErrEmptyID}
 	}
-	out := Checked{ID: e.ID, Expected: e.Version, DefinitionID: e.DefinitionID, ProcessedEventID: c.ProcessedEventID, Trace: c.Trace}
 	// Foreign ids may be any text; only what could not be stored back is refused.
 	if e.ID == "" {
-		return Checked{}, &ValueError{"execution id", "must not be empty", ErrEmptyID}
+		return &ValueError{"execution id", "must not be empty", ErrEmptyID}
 	}
 	if e.Version < 0 {
-		return Checked{}, &ValueError{"version", "must not be negative", ErrBadLimit}
+		return &ValueError{"version", "must not be negative", ErrBadLimit}
 	}
+	return nil
+}
+
+func (c Commit) checkCompanions() error {
+	for _, t := range c.Timers {
+		if t.Action == Schedule {
+			if err := CheckFireAt(t.FireAt); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range c.Spawns {
+		if s.Context != "" {
+			if err := checkField("spawn context", s.Context, Object); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Trace != "" {
+		return CheckTrace(c.Trace)
+	}
+	return nil
+}
+
+// Check is Validate with everything encoded and copied. encodeState is false for
+// a backend that keeps the object itself.
+func (c Commit) Check(encodeState bool) (Checked, error) {
+	if err := c.checkIdentity(); err != nil {
+		return Checked{}, err
+	}
+	e := c.Execution
+	out := Checked{ID: e.ID, Expected: e.Version, DefinitionID: e.DefinitionID, Trace: c.Trace}
 	if encodeState {
 		data, err := e.Encode(e.Version + 1)
 		if err != nil {
@@ -271,36 +342,28 @@ func (c Commit) Check(encodeState bool) (Checked, error) {
 		if err != nil {
 			return Checked{}, fmt.Errorf("emit %d: %w", i, err)
 		}
-		target := em.TargetID
-		if target != nil {
-			t := *target
-			target = &t
-		}
-		out.Emits = append(out.Emits, EncodedEmit{target, string(text)})
+		out.Emits = append(out.Emits, EncodedEmit{copyText(em.TargetID), string(text)})
 	}
-	for _, t := range c.Timers {
-		if t.Action == Schedule {
-			if err := CheckFireAt(t.FireAt); err != nil {
-				return Checked{}, err
-			}
-		}
-		out.Timers = append(out.Timers, t)
+	if err := c.checkCompanions(); err != nil {
+		return Checked{}, err
 	}
-	for _, s := range c.Spawns {
-		if s.Context == "" {
-			s.Context = EmptyObject
-		}
-		if err := checkField("spawn context", s.Context, Object); err != nil {
-			return Checked{}, err
-		}
-		out.Spawns = append(out.Spawns, s)
-	}
-	if c.Trace != "" {
-		if err := CheckTrace(c.Trace); err != nil {
-			return Checked{}, err
+	out.ProcessedEventID = copyText(c.ProcessedEventID)
+	out.Timers = slices.Clone(c.Timers)
+	out.Spawns = slices.Clone(c.Spawns)
+	for i := range out.Spawns {
+		if out.Spawns[i].Context == "" {
+			out.Spawns[i].Context = EmptyObject
 		}
 	}
 	return out, nil
+}
+
+func copyText(s *string) *string {
+	if s == nil {
+		return nil
+	}
+	t := *s
+	return &t
 }
 
 // CheckTrace refuses a trace step that is not a JSON object.
