@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"treering/store"
+	"treering/store/sqlite"
 )
 
 // Options say how to open.
@@ -31,6 +32,8 @@ type Opened struct {
 	Watcher    store.Watcher // nil where changes cannot be noticed cheaply
 	Info       Info
 	close      func() error
+	db         *sqlite.DB // nil for memory
+	why        string     // why it may be written; "" where the file says
 }
 
 // Close releases both stores. It may be called more than once.

@@ -1,0 +1,238 @@
+package locate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"treering/store"
+	"treering/store/memory"
+	"treering/store/sqlite"
+)
+
+// AmbiguousSetError: the file holds several sets of execution tables and none can
+// be preferred. Options.Prefix chooses.
+type AmbiguousSetError struct {
+	Locator string // credentials taken out
+	Sets    []Set  // counted
+	err     error
+}
+
+func (e *AmbiguousSetError) Error() string { return fmt.Sprintf("%q: %v", e.Locator, e.err) }
+
+// Unwrap returns the backend's error.
+func (e *AmbiguousSetError) Unwrap() error { return e.err }
+
+func open(ctx context.Context, locator string, o Options) (*Opened, error) {
+	t, err := parse(locator)
+	if err != nil {
+		return nil, err
+	}
+	if t.memory {
+		return openMemory(t)
+	}
+	return openFile(ctx, t, o)
+}
+
+func openMemory(t target) (*Opened, error) {
+	m, err := memory.New(memory.Options{})
+	if err != nil {
+		return nil, err
+	}
+	none := int64(0)
+	return &Opened{
+		Executions: m.Executions(),
+		Trees:      m.Trees(),
+		Watcher:    m,
+		close:      m.Close,
+		Info: Info{
+			Locator: t.shown, Backend: "memory", Name: "memory",
+			Ours: true, Writable: true, How: "read-write", Why: "it was made a moment ago and ends with this process",
+			Sets:       []Set{{Executions: &none, Open: true}},
+			TreeTables: true, Sessions: &none,
+		},
+	}, nil
+}
+
+func openFile(ctx context.Context, t target, o Options) (*Opened, error) {
+	found, err := sqlite.Probe(t.path)
+	so := sqlite.Options{Path: t.path, Prefix: o.Prefix}
+	why := ""
+	switch missing := errors.Is(err, store.ErrStoreNotFound); {
+	case missing || found.Empty:
+		if missing && Redact(t.path) != t.path {
+			return nil, &LocatorError{t.shown, "there is no such file, and none is made under a name that holds a credential", store.ErrStoreNotFound}
+		}
+		if !o.Create || o.ReadOnly {
+			return nil, err
+		}
+		so.Create, so.ReadWrite, why = true, true, "it was made just now"
+	case err != nil:
+		return nil, notADatabase(t, found, err)
+	case o.ReadOnly:
+	case o.ReadWrite:
+		// Somebody else's file gets the tables it lacks only where both are asked for.
+		so.ReadWrite, so.Create = true, o.Create
+	case found.Ours && found.UserVersion <= sqlite.SchemaVersion:
+		so.ReadWrite, why = true, "it was made by treering"
+	}
+	db, err := sqlite.Open(ctx, so)
+	var notes []string
+	if errors.Is(err, store.ErrReadOnly) && so.ReadWrite && !so.Create && !o.ReadWrite {
+		// A store of ours on a disk or under an owner that lets it be read only.
+		notes = append(notes, "it cannot be written: "+reason(err))
+		so.ReadWrite = false
+		db, err = sqlite.Open(ctx, so)
+	}
+	if err != nil {
+		return nil, openingError(t, err)
+	}
+	if found.Ours && found.UserVersion > sqlite.SchemaVersion && !so.ReadWrite {
+		notes = append(notes, fmt.Sprintf("it was made by a newer treering (schema %d, this version knows %d)", found.UserVersion, sqlite.SchemaVersion))
+	}
+	opened := &Opened{Executions: db.Executions(), Trees: db.Trees(), Watcher: db, close: db.Close, db: db, why: why}
+	opened.Info = fileInfo(t, db, so.ReadWrite)
+	opened.Info.Notes = append(notes, opened.Info.Notes...)
+	opened.Info.How, opened.Info.Why = opened.How()
+	if path, err := filepath.Abs(t.path); err == nil {
+		opened.Info.Path = path
+	}
+	return opened, nil
+}
+
+// fileInfo tells what a database holds.
+func fileInfo(t target, db *sqlite.DB, writable bool) Info {
+	how, layout := db.How(), db.Layout()
+	info := Info{
+		Locator: t.shown, Backend: "sqlite", Name: filepath.Base(t.path), Path: t.path,
+		Ours: how.Ours, Writable: writable, JournalMode: how.JournalMode,
+		TreeTables: db.Trees() != nil, Transport: layout.Transport,
+	}
+	var schema []string
+	if how.ApplicationID != 0 {
+		schema = append(schema, fmt.Sprintf("application_id 0x%08X", how.ApplicationID))
+	}
+	if how.UserVersion != 0 {
+		schema = append(schema, fmt.Sprintf("user_version %d", how.UserVersion))
+	}
+	info.SchemaInfo = strings.Join(schema, ", ")
+	open, note := db.Set()
+	info.Sets = setsOf(layout.Sets, open)
+	if note != "" {
+		info.Notes = append(info.Notes, note)
+	}
+	if open != nil {
+		for _, m := range open.Missing {
+			info.Notes = append(info.Notes, fmt.Sprintf("the table %q cannot be read: %s", m.Table, m.Reason))
+		}
+	}
+	if layout.Foreign != "" {
+		info.Notes = append(info.Notes, "it is also "+layout.Foreign+", which this version does not read")
+	}
+	return info
+}
+
+func setsOf(found []sqlite.Set, open *sqlite.Set) []Set {
+	var sets []Set
+	for _, s := range found {
+		set := Set{Prefix: s.Prefix, Open: open != nil && open.Executions == s.Executions}
+		if s.Rows >= 0 {
+			set.Executions = &s.Rows
+		}
+		for _, m := range s.Missing {
+			set.Missing = append(set.Missing, m.Table)
+		}
+		sets = append(sets, set)
+	}
+	return sets
+}
+
+// How says how and why the store is open at this moment: a file that another
+// process changes may have to be read in another way.
+func (o *Opened) How() (how, why string) {
+	if o.db == nil {
+		return o.Info.How, o.Info.Why
+	}
+	h := o.db.How()
+	why = h.Why
+	switch {
+	case o.why != "":
+		why = o.why
+	case o.Info.Ours && !o.Info.Writable:
+		why = "no writing was asked for; " + why
+	}
+	return h.Mode, why
+}
+
+// Count counts the executions of every set and the live sessions into Info. It
+// reads an index of each, some 30 ms for a million rows, which Open does not spend.
+func (o *Opened) Count(ctx context.Context) error {
+	if o.db != nil {
+		counted, err := o.db.CountSets(ctx)
+		if err != nil {
+			return err
+		}
+		open, _ := o.db.Set()
+		o.Info.Sets = setsOf(counted, open)
+	} else if o.Executions != nil {
+		counts, err := o.Executions.Counts(ctx)
+		if err != nil {
+			return err
+		}
+		o.Info.Sets = []Set{{Executions: &counts.Executions, Open: true}}
+	}
+	if o.Trees == nil {
+		return nil
+	}
+	var sessions int64
+	err := store.All(func(p store.PageRequest) (store.Page[store.SessionInfo], error) {
+		return o.Trees.ListSessions(ctx, store.SessionFilter{}, p)
+	}, func(store.SessionInfo) error {
+		sessions++
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	o.Info.Sessions = &sessions
+	return nil
+}
+
+// notADatabase says what a file is that is no database.
+func notADatabase(t target, found sqlite.Found, err error) error {
+	if !errors.Is(err, store.ErrNotAStore) || found.Target == "" || found.Size == 0 {
+		return err
+	}
+	kind, lookErr := foreignText(found.Target)
+	if lookErr != nil || kind == "" {
+		return err // what was found before says more
+	}
+	return foreignError(t.shown, kind)
+}
+
+// openingError says what a database is that is no store, and which sets there are
+// to choose from.
+func openingError(t target, err error) error {
+	var several *sqlite.AmbiguousSetError
+	if errors.As(err, &several) {
+		return &AmbiguousSetError{Locator: t.shown, Sets: setsOf(several.Sets, nil), err: several}
+	}
+	var opening *sqlite.OpenError
+	if errors.As(err, &opening) && opening.Err == store.ErrNotAStore && opening.Hint == "" {
+		told := *opening
+		told.Hint = "this version does not read it"
+		return &told
+	}
+	return err
+}
+
+// reason is what an error says without the file's name.
+func reason(err error) string {
+	var opening *sqlite.OpenError
+	if errors.As(err, &opening) {
+		return opening.Reason
+	}
+	return err.Error()
+}
