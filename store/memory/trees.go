@@ -99,7 +99,7 @@ func (d *database) read(ctx context.Context, fn func(*sqlite.Conn) error) error 
 		return err
 	}
 	defer func() { <-d.turn }()
-	return fn(d.conn)
+	return sqltree.Together(d.conn, func() error { return fn(d.conn) })
 }
 
 func (d *database) write(ctx context.Context, fn func(*sqlite.Conn) error) error {

@@ -3,6 +3,7 @@ package sqltree
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"zombiezen.com/go/sqlite"
@@ -37,10 +38,7 @@ func (s *Store) ListChildren(ctx context.Context, session, node string, page sto
 		found := false
 		var err error
 		if store.CheckID("node id", node) == nil {
-			found, err = first(conn, "SELECT 1 FROM tree_nodes WHERE tree = ? AND id = ?", func(q *sqlite.Stmt) {
-				q.BindInt64(1, t.number)
-				q.BindText(2, node)
-			}, func(*sqlite.Stmt) {})
+			found, err = exists(conn, t.number, node)
 		}
 		if err == nil && !found {
 			err = &store.NotFoundError{What: "node", ID: node, In: session}
@@ -99,7 +97,7 @@ func (s *Store) list(ctx context.Context, session string, page store.PageRequest
 			}
 			node := r.node(row)
 			size += len(node.Data)
-			out.Items = append(out.Items, node)
+			out.Items = append(room(out.Items, limit), node)
 			return true
 		})
 	})
@@ -107,6 +105,18 @@ func (s *Store) list(ctx context.Context, session string, page store.PageRequest
 		return store.Page[store.Node]{}, err
 	}
 	return out, nil
+}
+
+// room grows a page's items in two steps, so that a short page takes little and a
+// long one is hardly ever copied.
+func room(items []store.Node, limit int) []store.Node {
+	if len(items) < cap(items) {
+		return items
+	}
+	if len(items) == 0 {
+		limit = min(limit, 32)
+	}
+	return slices.Grow(items, limit-len(items))
 }
 
 // treeScope is the cursor scope of a list within one tree. The number makes it
@@ -160,7 +170,7 @@ func (s *Store) ListHistory(ctx context.Context, session, node string, page stor
 			case !found:
 				return &store.NotFoundError{What: "node", ID: w.next, In: session}
 			}
-			out.Items = append(out.Items, n)
+			out.Items = append(room(out.Items, limit), n)
 			size += len(n.Data)
 			if n.ParentID == nil {
 				return nil

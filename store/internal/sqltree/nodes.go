@@ -31,22 +31,30 @@ func (s *Store) Append(ctx context.Context, session string, node store.Node) err
 	})
 }
 
-// insert writes a node if nothing stands against it: one statement, since that is
-// what nearly every append comes to.
+// insert writes a node if nothing stands against it. The check is a statement of
+// its own: as part of an INSERT ... SELECT it would make SQLite copy every page it
+// is about to change into a statement journal.
 func insert(conn *sqlite.Conn, number int64, node store.Node) (bool, error) {
-	statement := `INSERT INTO tree_nodes (tree, id, parent_id, kind, data) SELECT ?1, ?2, ?3, ?4, ?5
-		WHERE EXISTS (SELECT 1 FROM tree_nodes WHERE tree = ?1 AND id = ?3) ON CONFLICT DO NOTHING`
-	if node.ParentID == nil {
-		statement = `INSERT INTO tree_nodes (tree, id, parent_id, kind, data) SELECT ?1, ?2, ?3, ?4, ?5
-			WHERE NOT EXISTS (SELECT 1 FROM tree_nodes WHERE tree = ?1 AND parent_id IS NULL) ON CONFLICT DO NOTHING`
+	var fits bool
+	var err error
+	if node.ParentID != nil {
+		fits, err = exists(conn, number, *node.ParentID)
+	} else {
+		fits, err = first(conn, "SELECT 1 FROM tree_nodes WHERE tree = ? AND parent_id IS NULL LIMIT 1",
+			func(q *sqlite.Stmt) { q.BindInt64(1, number) }, func(*sqlite.Stmt) {})
+		fits = !fits
 	}
-	n, err := change(conn, statement, func(q *sqlite.Stmt) {
-		q.BindInt64(1, number)
-		q.BindText(2, node.ID)
-		bindOptional(q, 3, node.ParentID)
-		q.BindText(4, node.Kind)
-		q.BindText(5, string(node.Data))
-	})
+	if err != nil || !fits {
+		return false, err
+	}
+	n, err := change(conn, "INSERT INTO tree_nodes (tree, id, parent_id, kind, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		func(q *sqlite.Stmt) {
+			q.BindInt64(1, number)
+			q.BindText(2, node.ID)
+			bindOptional(q, 3, node.ParentID)
+			q.BindText(4, node.Kind)
+			q.BindText(5, string(node.Data))
+		})
 	return n > 0, err
 }
 
@@ -66,6 +74,13 @@ func (s *Store) refused(conn *sqlite.Conn, t tree, node store.Node) error {
 		return &store.NodeConflictError{Session: t.info.ID, Node: node.ID, Reason: store.ReasonSecondRoot}
 	}
 	return &store.NotFoundError{What: "parent", ID: *node.ParentID, In: t.info.ID}
+}
+
+func exists(conn *sqlite.Conn, number int64, id string) (bool, error) {
+	return first(conn, "SELECT 1 FROM tree_nodes WHERE tree = ? AND id = ?", func(q *sqlite.Stmt) {
+		q.BindInt64(1, number)
+		q.BindText(2, id)
+	}, func(*sqlite.Stmt) {})
 }
 
 func nodeOf(conn *sqlite.Conn, number int64, id string) (node store.Node, found bool, err error) {

@@ -8,12 +8,23 @@ import (
 
 // Atomically runs fn in an immediate transaction, or in a savepoint of the one
 // that is open, and rolls back where fn fails or panics.
-func Atomically(conn *sqlite.Conn, fn func() error) (err error) {
-	begin, commit, rollback := "BEGIN IMMEDIATE", "COMMIT", []string{"ROLLBACK"}
-	if !conn.AutocommitEnabled() {
-		begin, commit = "SAVEPOINT tree", "RELEASE tree"
-		rollback = []string{"ROLLBACK TO tree", "RELEASE tree"}
+func Atomically(conn *sqlite.Conn, fn func() error) error {
+	if conn.AutocommitEnabled() {
+		return transaction(conn, fn, "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK")
 	}
+	return transaction(conn, fn, "SAVEPOINT tree", "RELEASE tree", "ROLLBACK TO tree", "RELEASE tree")
+}
+
+// Together runs fn, which reads, in one transaction: it sees one state, and its
+// queries do not each lock and unlock the database.
+func Together(conn *sqlite.Conn, fn func() error) error {
+	if conn.AutocommitEnabled() {
+		return transaction(conn, fn, "BEGIN", "COMMIT", "ROLLBACK")
+	}
+	return fn()
+}
+
+func transaction(conn *sqlite.Conn, fn func() error, begin, commit string, rollback ...string) (err error) {
 	if err := run(conn, begin); err != nil {
 		return err
 	}
