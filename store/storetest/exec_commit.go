@@ -179,6 +179,7 @@ func commitCases() []execCase {
 				b.ok(err)
 				b.equal("event", string(got), text)
 				b.equal("raw", string(entries[0].Raw), text)
+				b.equal("bare members", []store.JSON{entries[1].Event.CreatedTime, entries[1].Event.ReceivedTime, entries[1].Event.Data}, []store.JSON{"null", "null", "{}"})
 				b.equal("bare", string(entries[1].Raw), `{"id":"y","kind":"Bare","created_time":null,"received_time":null,"data":{}}`)
 			},
 		},

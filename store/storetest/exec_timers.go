@@ -52,7 +52,7 @@ func timerCases() []execCase {
 			name: "delete guards on fire_at",
 			rule: "Contract, delete_timer: only a timer that still holds the exact fire_at goes, so that one re-armed meanwhile survives a stale sweep",
 			run: func(b *execBundle) {
-				at := 0.1 + 0.2 // not 0.3
+				at := math.Nextafter(0.3, 1) // what 0.1 and 0.2 make at run time
 				exe := fresh("e")
 				b.commit(store.Commit{Execution: exe, Timers: []store.TimerOp{schedule("p", at), schedule("q", at)}})
 				for what, tc := range map[string]struct {

@@ -1,0 +1,296 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"treering/store"
+)
+
+// Executions keeps executions as the live objects that were saved. Contract,
+// DictStore: Load returns the identical object, never a copy, so it is for the
+// engine that owns the objects. Everybody else reads summaries, queues, traces
+// and snapshots, which are of the last commit: the store reads a live object
+// only inside its owner's own Save or Commit.
+//
+// It implements [store.ExecutionStore], [store.Observed] and [store.Watcher].
+type Executions struct {
+	scope     string // of cursors: this store and no other
+	traceMax  int    // 0 is unbounded
+	observers atomic.Int64
+
+	// mu guards everything below and in the records: a commit's parts become visible
+	// together because they are written under one hold.
+	mu       sync.RWMutex
+	closed   bool
+	changes  uint64
+	byID     map[string]*record
+	byOrder  sorted[*record] // those with an execution, by id
+	byStatus map[store.Status]int64
+	purged   map[string]struct{} // ids that were: their stale copies must not revive them
+	outbox   queue[mail]
+	spawns   queue[birth]
+	timers   sorted[*timer]
+}
+
+var (
+	_ store.ExecutionStore = (*Executions)(nil)
+	_ store.Observed       = (*Executions)(nil)
+	_ store.Watcher        = (*Executions)(nil)
+)
+
+// record is all that is kept under one id. It exists without an execution while
+// there are steps or outbox entries for the id.
+type record struct {
+	id        string
+	exe       *store.Execution // the caller's own object; nil where there is none
+	summary   store.Summary    // of the last commit; what it points to is never changed
+	status    store.Status     // the summary's word, as counted
+	snapshot  *store.Execution // the state of the last commit, if somebody observed it
+	processed map[string]struct{}
+	timers    map[string]*timer // by path
+	trace     ring
+	inbox     chain[mail]  // outbox entries to it
+	spawned   chain[birth] // spawns by it
+}
+
+// timer is one armed timer. It is immutable: a re-armed one is another.
+type timer struct {
+	at   float64
+	rec  *record
+	path string
+}
+
+func byID(a, b *record) int { return strings.Compare(a.id, b.id) }
+
+func byTime(a, b *timer) int {
+	switch {
+	case a.at < b.at:
+		return -1
+	case a.at > b.at:
+		return 1
+	case a.rec != b.rec:
+		return strings.Compare(a.rec.id, b.rec.id)
+	}
+	return strings.Compare(a.path, b.path)
+}
+
+func newExecutions(traceMax int) *Executions {
+	return &Executions{
+		scope:    "memory:" + rand.Text(),
+		traceMax: traceMax,
+		byID:     map[string]*record{},
+		byOrder:  sorted[*record]{compare: byID},
+		byStatus: map[store.Status]int64{},
+		purged:   map[string]struct{}{},
+		outbox:   newQueue[mail](),
+		spawns:   newQueue[birth](),
+		timers:   sorted[*timer]{compare: byTime},
+	}
+}
+
+// read takes the lock for reading unless the call is over already or the store
+// closed. Without an error the caller unlocks.
+func (s *Executions) read(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.RLock()
+	if s.closed {
+		s.mu.RUnlock()
+		return store.ErrClosed
+	}
+	return nil
+}
+
+// write is read for changing.
+func (s *Executions) write(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return store.ErrClosed
+	}
+	return nil
+}
+
+// Load implements [store.ExecutionStore]. It allocates nothing.
+func (s *Executions) Load(ctx context.Context, id string) (*store.Execution, error) {
+	if err := s.read(ctx); err != nil {
+		return nil, err
+	}
+	rec := s.byID[id]
+	if rec == nil || rec.exe == nil {
+		s.mu.RUnlock()
+		return nil, notFound(id)
+	}
+	exe := rec.exe
+	s.mu.RUnlock()
+	return exe, nil
+}
+
+func notFound(id string) error { return &store.NotFoundError{What: "execution", ID: id} }
+
+// LoadForEvent implements [store.ExecutionStore].
+func (s *Executions) LoadForEvent(ctx context.Context, id, eventID string) (*store.Execution, bool, error) {
+	if err := s.read(ctx); err != nil {
+		return nil, false, err
+	}
+	defer s.mu.RUnlock()
+	rec := s.byID[id]
+	if rec == nil || rec.exe == nil {
+		return nil, false, notFound(id)
+	}
+	_, processed := rec.processed[eventID]
+	return rec.exe, processed, nil
+}
+
+// IsProcessed implements [store.ExecutionStore].
+func (s *Executions) IsProcessed(ctx context.Context, id, eventID string) (bool, error) {
+	if err := s.read(ctx); err != nil {
+		return false, err
+	}
+	defer s.mu.RUnlock()
+	rec := s.byID[id]
+	if rec == nil {
+		return false, nil
+	}
+	_, processed := rec.processed[eventID]
+	return processed, nil
+}
+
+// AppendTrace implements [store.ExecutionStore].
+func (s *Executions) AppendTrace(ctx context.Context, id string, entry store.JSON) error {
+	if err := store.CheckTrace(entry); err != nil {
+		return err
+	}
+	if err := s.write(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	s.record(id).trace.push(entry, s.traceMax)
+	s.changes++
+	return nil
+}
+
+// ReadTrace implements [store.ExecutionStore].
+func (s *Executions) ReadTrace(ctx context.Context, id string) ([]store.TraceEntry, error) {
+	if err := s.read(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.RUnlock()
+	rec := s.byID[id]
+	if rec == nil {
+		return nil, nil
+	}
+	return rec.trace.read(), nil
+}
+
+// record returns the record of an id, made where it is missing.
+func (s *Executions) record(id string) *record {
+	rec := s.byID[id]
+	if rec == nil {
+		rec = &record{id: id}
+		s.byID[id] = rec
+	}
+	return rec
+}
+
+// dropIdle forgets a record in which nothing is left.
+func (s *Executions) dropIdle(rec *record) {
+	if rec.exe == nil && rec.trace.next == 0 && rec.inbox.first == nil && rec.spawned.first == nil {
+		delete(s.byID, rec.id)
+	}
+}
+
+// Purge implements [store.ExecutionStore].
+func (s *Executions) Purge(ctx context.Context, id string, version int64) (bool, error) {
+	if err := s.write(ctx); err != nil {
+		return false, err
+	}
+	defer s.mu.Unlock()
+	rec := s.byID[id]
+	if rec == nil || rec.exe != nil && rec.summary.Version != version {
+		return false, nil
+	}
+	s.changes++
+	delete(s.byID, id)
+	for _, t := range rec.timers {
+		s.timers.remove(t)
+	}
+	for rec.inbox.first != nil {
+		s.outbox.take(rec.inbox.first.seq)
+	}
+	for rec.spawned.first != nil {
+		s.spawns.take(rec.spawned.first.seq)
+	}
+	if rec.exe == nil {
+		return false, nil
+	}
+	s.byOrder.remove(rec)
+	s.count(rec.status, -1)
+	s.purged[id] = struct{}{}
+	return true, nil
+}
+
+// count keeps the totals by status.
+func (s *Executions) count(word store.Status, by int64) {
+	word = store.Status(strings.ToUpper(string(word)))
+	if s.byStatus[word] += by; s.byStatus[word] == 0 {
+		delete(s.byStatus, word)
+	}
+}
+
+// Observe implements [store.Observed].
+func (s *Executions) Observe() (release func()) {
+	s.observers.Add(1)
+	return sync.OnceFunc(func() { s.observers.Add(-1) })
+}
+
+// Snapshot implements [store.Observed]. What it returns is the caller's own.
+func (s *Executions) Snapshot(ctx context.Context, id string) (store.Summary, *store.Execution, error) {
+	if err := s.read(ctx); err != nil {
+		return store.Summary{}, nil, err
+	}
+	rec := s.byID[id]
+	if rec == nil || rec.exe == nil {
+		s.mu.RUnlock()
+		return store.Summary{}, nil, notFound(id)
+	}
+	summary, snapshot := rec.summary, rec.snapshot
+	s.mu.RUnlock()
+	if snapshot != nil {
+		snapshot = snapshot.Clone()
+	}
+	return ownSummary(summary), snapshot, nil
+}
+
+// ChangeToken implements [store.Watcher].
+func (s *Executions) ChangeToken(ctx context.Context) (string, error) {
+	if err := s.read(ctx); err != nil {
+		return "", err
+	}
+	defer s.mu.RUnlock()
+	return strconv.FormatUint(s.changes, 10), nil
+}
+
+// Close implements [store.ExecutionStore]. Closing again does nothing.
+func (s *Executions) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	// What was kept may be large and the store may stay referenced.
+	s.byID, s.byOrder, s.timers, s.purged, s.byStatus = nil, sorted[*record]{}, sorted[*timer]{}, nil, nil
+	s.outbox, s.spawns = queue[mail]{}, queue[birth]{}
+	return nil
+}
+
+// bySeq orders the entries of a queue.
+func bySeq[T any](a, b *entry[T]) int { return cmp.Compare(a.seq, b.seq) }
