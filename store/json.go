@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"math/bits"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -163,7 +164,8 @@ type frame struct {
 
 func (sc *scanner) value(i int) (int, error) {
 	s := sc.src
-	var stack []frame
+	var shallow [16]frame // most values are no deeper, and then nothing is allocated
+	stack := shallow[:0]
 	for {
 		// A value starts at i.
 		i = skipSpace(s, i)
@@ -287,8 +289,11 @@ func literal(s string) (string, Kind) {
 
 func scanString(s string, i int) (int, error) {
 	start := i
-	for i++; i < len(s); {
-		// Runs of plain bytes are by far the most of any text.
+	for i++; ; {
+		i = skipPlain(s, i)
+		if i >= len(s) {
+			return i, &SyntaxError{start, "a string without an end"}
+		}
 		switch c := s[i]; {
 		case c == '"':
 			return i + 1, nil
@@ -307,13 +312,34 @@ func scanString(s string, i int) (int, error) {
 			default:
 				return i, &SyntaxError{i, "an unknown escape"}
 			}
-		case c < 0x20:
-			return i, &SyntaxError{i, "a control character inside a string"}
 		default:
-			i++
+			return i, &SyntaxError{i, "a control character inside a string"}
 		}
 	}
-	return i, &SyntaxError{start, "a string without an end"}
+}
+
+// skipPlain returns where the first quote, backslash or control character at or
+// after i is: by far the most of any text is none of them, so eight bytes are
+// looked at in one step.
+func skipPlain(s string, i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(s); i += 8 {
+		w := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
+			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+		// A byte b is below n where the top bit of (b - n) &^ b is set. The lowest such
+		// bit is exact; a borrow can only spoil those above it.
+		quote, slash := w^(ones*'"'), w^(ones*'\\')
+		found := ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*0x20)&^w) & highs
+		if found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for ; i < len(s); i++ {
+		if c := s[i]; c == '"' || c == '\\' || c < 0x20 {
+			break
+		}
+	}
+	return i
 }
 
 func isHex4(s string) bool {

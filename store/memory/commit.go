@@ -135,27 +135,29 @@ func keepText(kept **string, now *string) {
 
 // applyTimer arms or cancels. Contract, commit: whatever is not "schedule" cancels.
 func (s *Executions) applyTimer(rec *record, op *store.TimerOp) {
-	old := rec.timers[op.Path]
-	arm := op.Action == store.Schedule
-	if old != nil {
-		if arm && old.at == op.FireAt {
-			return
-		}
-		s.timers.remove(old)
-	}
+	t := rec.timers[op.Path]
 	switch {
-	case arm:
-		s.arm(rec, op.Path, op.FireAt)
-	case old != nil:
-		delete(rec.timers, op.Path)
+	case op.Action == store.Schedule && t == nil:
+		t = &timer{op.FireAt, rec, op.Path}
+		if rec.timers == nil {
+			rec.timers = map[string]*timer{}
+		}
+		rec.timers[op.Path] = t
+		s.timers.insert(t)
+	case op.Action == store.Schedule:
+		s.rearm(t, op.FireAt)
+	case t != nil:
+		s.disarm(t)
 	}
 }
 
-func (s *Executions) arm(rec *record, path string, at float64) {
-	t := &timer{at, rec, path}
-	if rec.timers == nil {
-		rec.timers = map[string]*timer{}
-	}
-	rec.timers[path] = t
+func (s *Executions) rearm(t *timer, at float64) {
+	s.timers.remove(t)
+	t.at = at
 	s.timers.insert(t)
+}
+
+func (s *Executions) disarm(t *timer) {
+	s.timers.remove(t)
+	delete(t.rec.timers, t.path)
 }

@@ -59,9 +59,9 @@ type record struct {
 	spawned   chain[birth] // spawns by it
 }
 
-// timer is one armed timer. It is immutable: a re-armed one is another.
+// timer is one armed timer.
 type timer struct {
-	at   float64
+	at   float64 // changes only while it is out of the order
 	rec  *record
 	path string
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"treering/store"
@@ -50,6 +51,9 @@ func (s *Executions) ListExecutions(ctx context.Context, f store.ExecutionFilter
 	for {
 		if err := s.read(ctx); err != nil {
 			return store.Page[store.Summary]{}, err
+		}
+		if f.Status == nil && f.DefinitionID == nil && f.ParentID == nil && !f.RootsOnly {
+			page.Items = slices.Grow(page.Items, min(limit-len(page.Items), s.byOrder.n))
 		}
 		looked, more := 0, false
 		for rec := range s.byOrder.from(func(r *record) bool { return !started || r.id > after }) {

@@ -47,8 +47,8 @@ func (q *queue[T]) push(e *entry[T], c *chain[T]) {
 
 // take removes the entry of that seq and returns it, nil where there is none.
 func (q *queue[T]) take(seq int64) *entry[T] {
-	e, ok := q.entries.find(&entry[T]{seq: seq})
-	if !ok {
+	e, ok := q.entries.find(func(e *entry[T]) bool { return e.seq >= seq })
+	if !ok || e.seq != seq {
 		return nil
 	}
 	q.entries.remove(e)

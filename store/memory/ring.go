@@ -43,9 +43,23 @@ func (r *ring) push(entry store.JSON, limit int) {
 	r.steps = append(r.steps, s)
 }
 
-// mayHaveIndex rules most entries out at the speed of a byte search.
+// mayHaveIndex rules most entries out at the speed of a byte search: an "index"
+// key has an x, or is written with escapes.
 func mayHaveIndex(entry store.JSON) bool {
-	return strings.Contains(string(entry), `"index"`) || strings.Contains(string(entry), `\u`)
+	text := string(entry)
+	if strings.IndexByte(text, '\\') >= 0 {
+		return true
+	}
+	for {
+		x := strings.IndexByte(text, 'x')
+		if x < 0 {
+			return false
+		}
+		if strings.HasSuffix(text[:x+1], `"index`) {
+			return true
+		}
+		text = text[x+1:]
+	}
 }
 
 // read copies the steps, oldest first.

@@ -73,17 +73,26 @@ func (s *sorted[T]) insert(x T) {
 	s.chunks = slices.Insert(s.chunks, c+1, upper)
 }
 
-// find returns the entry that compares as equal to x.
-func (s *sorted[T]) find(x T) (found T, ok bool) {
-	c := s.chunkFor(x)
+// find returns the first entry that after accepts; after is as in from.
+func (s *sorted[T]) find(after func(T) bool) (found T, ok bool) {
+	c, at := s.place(after)
 	if c == len(s.chunks) {
 		return found, false
 	}
-	at, ok := slices.BinarySearchFunc(s.chunks[c], x, s.compare)
-	if !ok {
-		return found, false
-	}
 	return s.chunks[c][at], true
+}
+
+// place is where the first entry is that after accepts.
+func (s *sorted[T]) place(after func(T) bool) (chunk, at int) {
+	// Queues are mostly asked for their oldest entry.
+	if len(s.chunks) > 0 && after(s.chunks[0][0]) {
+		return 0, 0
+	}
+	c := sort.Search(len(s.chunks), func(i int) bool { return after(s.chunks[i][len(s.chunks[i])-1]) })
+	if c == len(s.chunks) {
+		return c, 0
+	}
+	return c, sort.Search(len(s.chunks[c]), func(i int) bool { return after(s.chunks[c][i]) })
 }
 
 // remove takes x out and says whether it was there.
@@ -119,11 +128,7 @@ func (s *sorted[T]) remove(x T) bool {
 // must hold for all entries behind one for which it holds.
 func (s *sorted[T]) from(after func(T) bool) iter.Seq[T] {
 	return func(yield func(T) bool) {
-		c := sort.Search(len(s.chunks), func(i int) bool { return after(s.chunks[i][len(s.chunks[i])-1]) })
-		if c == len(s.chunks) {
-			return
-		}
-		at := sort.Search(len(s.chunks[c]), func(i int) bool { return after(s.chunks[c][i]) })
+		c, at := s.place(after)
 		for ; c < len(s.chunks); c++ {
 			for _, x := range s.chunks[c][at:] {
 				if !yield(x) {

@@ -54,8 +54,7 @@ func (s *Executions) DeleteTimer(ctx context.Context, id, path string, fireAt fl
 		return false, nil
 	}
 	s.changes++
-	s.timers.remove(t)
-	delete(t.rec.timers, path)
+	s.disarm(t)
 	return true, nil
 }
 
@@ -73,8 +72,7 @@ func (s *Executions) RearmTimer(ctx context.Context, id, path string, from, to f
 		return false, nil
 	}
 	s.changes++
-	s.timers.remove(t)
-	s.arm(t.rec, path, to)
+	s.rearm(t, to)
 	return true, nil
 }
 
@@ -105,13 +103,13 @@ func (s *Executions) ListTimers(ctx context.Context, f store.QueueFilter, p stor
 		source = dueBy(source, *f.DueBy)
 	}
 	timers, more := firstOf(source, limit)
-	s.mu.RUnlock()
 	for _, t := range timers {
 		page.Items = append(page.Items, t.public())
 	}
+	s.mu.RUnlock()
 	if more {
-		last := timers[limit-1]
-		page.Next = store.EncodeCursor(scope, strconv.FormatUint(math.Float64bits(last.at), 16), last.rec.id, last.path)
+		last := page.Items[limit-1]
+		page.Next = store.EncodeCursor(scope, strconv.FormatUint(math.Float64bits(last.FireAt), 16), last.ExecutionID, last.Path)
 	}
 	return page, nil
 }

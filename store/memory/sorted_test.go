@@ -1,0 +1,121 @@
+package memory
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"treering/store"
+)
+
+func TestSortedAgainstAModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := sorted[int]{compare: cmp.Compare[int]}
+		model := map[int]bool{}
+		// Runs make chunks fill, split, empty and merge; single numbers hit any place.
+		for range rapid.IntRange(1, 12).Draw(t, "runs") {
+			from := rapid.IntRange(0, 4000).Draw(t, "from")
+			n := rapid.IntRange(1, 1500).Draw(t, "n")
+			stride := rapid.SampledFrom([]int{1, 3, -1, 7}).Draw(t, "stride")
+			insert := rapid.IntRange(0, 2).Draw(t, "insert") > 0
+			for i := range n {
+				x := from + i*stride
+				switch {
+				case insert && !model[x]:
+					s.insert(x)
+					model[x] = true
+				case !insert:
+					if s.remove(x) != model[x] {
+						t.Fatalf("remove(%d) says otherwise than the model", x)
+					}
+					delete(model, x)
+				}
+			}
+		}
+		want := make([]int, 0, len(model))
+		for x := range model {
+			want = append(want, x)
+		}
+		slices.Sort(want)
+		if got := slices.Collect(s.all()); !slices.Equal(got, want) || s.n != len(want) {
+			t.Fatalf("%d entries (n=%d), want %d", len(got), s.n, len(want))
+		}
+		for i, c := range s.chunks {
+			if len(c) == 0 || len(c) > chunkSize {
+				t.Fatalf("chunk %d has %d entries", i, len(c))
+			}
+		}
+		if len(s.chunks) > 2+8*len(want)/chunkSize {
+			t.Fatalf("%d chunks for %d entries", len(s.chunks), len(want))
+		}
+		bound := rapid.IntRange(-10000, 10000).Draw(t, "bound")
+		at, _ := slices.BinarySearch(want, bound)
+		if got := slices.Collect(s.from(func(x int) bool { return x >= bound })); !slices.Equal(got, want[at:]) {
+			t.Fatalf("from(%d): %d entries, want %d", bound, len(got), len(want[at:]))
+		}
+		if x, ok := s.find(func(x int) bool { return x >= bound }); ok != (at < len(want)) || ok && x != want[at] {
+			t.Fatalf("find(%d) = %d, %v", bound, x, ok)
+		}
+	})
+}
+
+func TestRingAgainstAModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.IntRange(0, 40).Draw(t, "limit")
+		var r ring
+		var model []store.TraceEntry
+		for i := range rapid.IntRange(0, 100).Draw(t, "steps") {
+			entry := rapid.SampledFrom([]store.JSON{`{}`, `{"x":"index"}`, `{"index":77}`, `{"a":{"index":1}}`, `{"\u0069ndex":8}`, `{"index":"no"}`}).Draw(t, "entry")
+			index := int64(i)
+			if n, ok := store.ExplicitIndex(entry); ok {
+				index = n
+			}
+			r.push(entry, limit)
+			model = append(model, store.TraceEntry{Index: index, Entry: entry})
+			if limit > 0 && len(model) > limit {
+				model = model[1:]
+			}
+		}
+		if got := r.read(); !slices.Equal(got, model) {
+			t.Fatalf("ring %v\nwant %v", got, model)
+		}
+		if limit > 0 && cap(r.steps) > limit {
+			t.Fatalf("room for %d steps in a ring of %d", cap(r.steps), limit)
+		}
+	})
+}
+
+func TestNegativeTraceMax(t *testing.T) {
+	negative := -1
+	if _, err := New(Options{TraceMax: &negative}); err == nil {
+		t.Error("a negative TraceMax was taken")
+	}
+}
+
+func TestNothingIsLeftOfAnUnknownTarget(t *testing.T) {
+	st, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, ctx := st.Executions(), t.Context()
+	defer func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	target := "nobody"
+	exe := &store.Execution{ID: "e"}
+	if _, err := s.Commit(ctx, store.Commit{Execution: exe, Emits: []store.Emit{{TargetID: &target}, {TargetID: &target}}}); err != nil {
+		t.Fatal(err)
+	}
+	for seq, want := range []int{2, 1} {
+		if _, err := s.AckOutbox(ctx, int64(seq+1)); err != nil || len(s.byID) != want {
+			t.Errorf("%d records after the ack of %d, want %d (%v)", len(s.byID), seq+1, want, err)
+		}
+	}
+	if _, err := s.Purge(ctx, "e", 1); err != nil || len(s.byID) != 0 {
+		t.Errorf("%d records after the purge (%v)", len(s.byID), err)
+	}
+}
