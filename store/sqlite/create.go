@@ -37,14 +37,16 @@ func create(ctx context.Context, o Options) error {
 
 func createOnce(ctx context.Context, o Options) error {
 	found, file, err := look(o.Path)
-	if file != nil {
-		defer func() { files.release(file) }()
-	}
+	defer func() {
+		if file != nil {
+			files.release(file)
+		}
+	}()
 	made := false
 	switch {
 	case err == nil && (found.Ours || !found.Journal):
 		return nil // a database
-	case err == nil, found.Empty:
+	case err == nil, found.Empty, found.unborn:
 		// Empty, or somebody is making it, or died while making it: SQLite will tell
 		// under its lock.
 		if found.Log == LogContent {
@@ -161,9 +163,10 @@ func initialise(ctx context.Context, o Options, target string, file *openFile, m
 
 // initialiseLocked writes schema and mark into a database that has no content.
 func initialiseLocked(conn *sqlite.Conn, o Options) error {
-	pages, err := text(conn, "PRAGMA page_count")
-	if err != nil || pages != "0" {
-		return err
+	for _, zero := range []string{"PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_schema"} {
+		if n, err := text(conn, zero); err != nil || n != "0" {
+			return err
+		}
 	}
 	if o.Init != nil {
 		if err := o.Init(conn); err != nil {

@@ -56,9 +56,11 @@ type How struct {
 	Ours          bool // ApplicationID is ours
 }
 
-// File is an open SQLite file. It follows the path: if another file is put in its
-// place, or if the way to read it without harm changes, it reopens by itself.
-// All methods are safe for concurrent use.
+// File is an open SQLite file. Opened for reading it follows the path: if another
+// file is put in its place, or if the way to read it without harm changes, it
+// reopens by itself. Opened for writing it stays with the file that it opened, and
+// answers [store.ErrSourceChanged] once another is in its place. All methods are
+// safe for concurrent use.
 type File struct {
 	opts  Options
 	named string // opts.Path made absolute, links not followed
@@ -67,13 +69,11 @@ type File struct {
 	readers chan struct{} // one token for each Read under way, two at most
 
 	// Guarded by turn.
-	src       *source
-	watch     *sqlite.Conn // of src, for ChangeToken
-	writer    *sqlite.Conn
-	writerSrc *source
-	epoch     uint64
-	kind      uint32 // application_id when first opened
-	closed    bool
+	src    *source
+	watch  *sqlite.Conn // of src, for ChangeToken
+	writer *sqlite.Conn
+	epoch  uint64
+	closed bool
 
 	mu       sync.Mutex // guards what follows; held for moments only
 	idle     []*sqlite.Conn
@@ -127,7 +127,6 @@ func OpenFile(ctx context.Context, o Options) (*File, error) {
 	if err := f.reopen(ctx); err != nil {
 		return nil, err
 	}
-	f.kind = f.src.found.ApplicationID
 	return f, nil
 }
 

@@ -51,7 +51,8 @@ type Found struct {
 	UserVersion   int32
 	Ours          bool // ApplicationID is ours
 
-	cut bool // shorter than its header says
+	cut    bool // shorter than its header says
+	unborn bool // its first transaction is not finished
 }
 
 // Probe looks at path without opening it as a database, and creates and locks
@@ -202,6 +203,9 @@ func readHeader(found *Found, fd *os.File) error {
 	case n == 0:
 		found.Empty = true
 		return notOne("it is empty", "--create makes a store of it")
+	case found.Journal && h == [headerSize]byte{}:
+		found.unborn = true
+		return notOne("a program is making it, or died while making it", "try again, or let --create make a store of it")
 	case !strings.HasPrefix(magic, string(h[:min(n, len(magic))])):
 		switch first := binary.BigEndian.Uint32(h[:]); {
 		case first&^1 == 0x377f0682:

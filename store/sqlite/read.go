@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"treering/store"
 	"zombiezen.com/go/sqlite"
@@ -148,12 +147,13 @@ func (f *File) putBack(src *source, conn *sqlite.Conn, spoilt bool) {
 
 // WriterConn returns the writing connection of a file opened with ReadWrite, for
 // one goroutine alone: WAL in files of ours, the synchronous level asked for, a
-// busy timeout of 5 s. It is made at the first call. When another file has been put
-// at the path the old connection is closed and one to the new file returned, so it
-// is to be asked for anew at the beginning of each batch. Writes begin IMMEDIATE.
+// busy timeout of 5 s. It is made at the first call and closed by [File.Close].
+// Writes begin IMMEDIATE. To ask for it at the beginning of each batch costs one
+// system call and finds out whether the file is still the one at the path:
+// otherwise the answer is [store.ErrSourceChanged] or [store.ErrStoreNotFound], and
+// nothing should be written any more.
 //
-// A file opened for reading answers [store.ErrReadOnly]; one whose place was taken
-// by a file of another kind [store.ErrSourceChanged].
+// A file opened for reading answers [store.ErrReadOnly].
 func (f *File) WriterConn(ctx context.Context) (*sqlite.Conn, error) {
 	if err := f.lock(ctx); err != nil {
 		return nil, err
@@ -165,15 +165,8 @@ func (f *File) WriterConn(ctx context.Context) (*sqlite.Conn, error) {
 	if err := f.fresh(ctx); err != nil {
 		return nil, err
 	}
-	if f.writer != nil && f.writerSrc == f.src {
-		return f.writer, nil
-	}
-	if f.kind != f.src.found.ApplicationID {
-		return nil, &OpenError{f.opts.Path, "a file of another kind was put in its place", "open it again", store.ErrSourceChanged}
-	}
 	if f.writer != nil {
-		f.closeConn(f.writer)
-		f.writer = nil
+		return f.writer, nil
 	}
 	conn, err := f.connect()
 	if err != nil {
@@ -183,13 +176,13 @@ func (f *File) WriterConn(ctx context.Context) (*sqlite.Conn, error) {
 		f.closeConn(conn)
 		return nil, sqliteError(ctx, f.opts.Path, err)
 	}
-	f.writer, f.writerSrc = conn, f.src
+	f.writer = conn
 	return conn, nil
 }
 
 // ChangeToken returns a token that differs from earlier ones whenever the content
 // may have changed since, by whomever: another process, this File's own writing
-// connection, or a file put in its place. It costs a few microseconds while nothing
+// connection, or a file put in its place. Two equal tokens mean that it has not. It costs a few microseconds while nothing
 // changes.
 func (f *File) ChangeToken(ctx context.Context) (string, error) {
 	if err := f.lock(ctx); err != nil {
@@ -225,11 +218,17 @@ func (f *File) seen(ctx context.Context) (string, error) {
 		if err != nil || wal {
 			return "", errChanged
 		}
-		info, err := os.Stat(f.src.found.Target)
-		if err != nil {
-			return "", systemError(f.opts.Path, "it", err)
+		db, err := f.seenFile()
+		return fmt.Sprintf("%d.%s", counter, db), err
+	case planFollow:
+		// An empty log that nobody uses makes the data_version move at every call. There
+		// the database file is all there is, and its time tells once it has settled.
+		wal, err := lookAt(f.src.found.Target + "-wal")
+		if err == nil && wal.size == 0 {
+			if db, err := f.seenFile(); err != nil || db.unsettled() == 0 {
+				return "f" + db.String(), err
+			}
 		}
-		return fmt.Sprintf("%d.%d.%d", counter, info.Size(), info.ModTime().UnixNano()), nil
 	}
 	// The data_version is that of one connection, and sees only what others commit.
 	if f.watch == nil {
@@ -250,4 +249,15 @@ func (f *File) seen(ctx context.Context) (string, error) {
 	}
 	version := stmt.ColumnText(0)
 	return version, stmt.Reset()
+}
+
+func (f *File) seenFile() (sighting, error) {
+	db, err := lookAt(f.src.found.Target)
+	if err != nil {
+		return db, systemError(f.opts.Path, "it", err)
+	}
+	if db.info == nil {
+		return db, errChanged
+	}
+	return db, nil
 }

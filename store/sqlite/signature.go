@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"time"
@@ -25,6 +26,9 @@ func lookAt(name string) (sighting, error) {
 	}
 	return sighting{info, info.Size(), info.ModTime()}, nil
 }
+
+// String is the same for two sightings of one file that did not change between them.
+func (s sighting) String() string { return fmt.Sprintf("%d@%d", s.size, s.time.UnixNano()) }
 
 // same reports whether two sightings are of one file that did not change between
 // them.
@@ -69,26 +73,27 @@ const (
 	coarseTick = 2 * time.Second
 )
 
-// settle waits until a change of the database or its journal would show in their
-// modification times, which it would not within the tick in which they were last changed. A time
-// in the future tells nothing and is not waited for.
+// unsettled is how long a further change of the file might not show in its
+// modification time, which it does not within the tick in which the file was last
+// changed. A time in the future tells nothing and counts as settled.
+func (s sighting) unsettled() time.Duration {
+	if s.info == nil {
+		return 0
+	}
+	t := tick
+	if s.time.Nanosecond() == 0 {
+		t = coarseTick
+	}
+	if age := time.Since(s.time); age >= 0 && age < t {
+		return t - age
+	}
+	return 0
+}
+
+// settle waits until a change of the database or its journal would show.
 func (s signature) settle(ctx context.Context) error {
-	var wait time.Duration
-	now := time.Now()
-	for _, f := range []sighting{s.db, s.journal} {
-		if f.info == nil {
-			continue
-		}
-		t := tick
-		if f.time.Nanosecond() == 0 {
-			t = coarseTick
-		}
-		if age := now.Sub(f.time); age >= 0 && age < t {
-			wait = max(wait, t-age)
-		}
+	if wait := max(s.db.unsettled(), s.journal.unsettled()); wait > 0 {
+		return pause(ctx, wait)
 	}
-	if wait == 0 {
-		return nil
-	}
-	return pause(ctx, wait)
+	return nil
 }

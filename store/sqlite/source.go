@@ -16,7 +16,7 @@ import (
 type plan int
 
 const (
-	planPlain     plan = iota // not WAL: SQLite's own locks
+	planPlain     plan = iota // neither WAL nor a log: SQLite's own locks
 	planFollow                // WAL with its log and index there: beside its writers, touching neither
 	planImmutable             // WAL at rest: without locks, checked after every read
 	planCopy                  // a log or journal that cannot be read in place: a private copy
@@ -92,17 +92,20 @@ func (s *source) open(ctx context.Context) (*sqlite.Conn, error) {
 	switch f := s.found; {
 	case s.opts.ReadWrite:
 		return s.openWrite(ctx)
-	case !f.WAL:
+	case !f.WAL && f.Log == LogAbsent:
 		conn, err := s.openPlain(ctx)
 		if notInPlace(err) {
 			if f.Journal {
 				return s.openCopy(ctx, "an interrupted transaction waits to be rolled back")
 			}
-			if now, perr := Probe(s.opts.Path); perr != nil || now.WAL || now.Journal {
+			if now, perr := Probe(s.opts.Path); perr != nil || now.WAL || now.Journal || now.Log != LogAbsent {
 				return nil, errChanged
 			}
 		}
 		return conn, err
+	}
+	// SQLite uses a log that lies beside a database whatever the header says.
+	switch f := s.found; {
 	case f.Journal:
 		return s.openCopy(ctx, "an interrupted transaction waits to be rolled back")
 	case f.Log == LogAbsent, f.Log == LogEmpty && !f.Shm:
@@ -193,7 +196,7 @@ func (s *source) openPlain(ctx context.Context) (*sqlite.Conn, error) {
 	// switched to it in the instant before the read, SQLite then makes no index.
 	s.plan, s.flags = planPlain, sqlite.OpenReadOnly
 	s.uri = fileURI(s.found.Target, "mode=ro&readonly_shm=1")
-	if wal, _, err := headerSaysWAL(s.file.fd); err != nil || wal {
+	if stale, err := s.stale(s.found.Target); stale || err != nil {
 		return nil, errChanged
 	}
 	return s.first(ctx)
@@ -281,6 +284,9 @@ func (s *source) openWrite(ctx context.Context) (*sqlite.Conn, error) {
 	if s.found.Ours && s.found.UserVersion > SchemaVersion {
 		return nil, &OpenError{s.opts.Path, "a newer version of treering made it", "update treering, or open it read-only", store.ErrReadOnly}
 	}
+	if !s.found.WAL && s.found.Log == LogContent {
+		return nil, &OpenError{s.opts.Path, "it is not in WAL mode but a -wal with content lies beside it, which may belong to another database", "move that away, or open it read-only", store.ErrReadOnly}
+	}
 	// SQLite opens a file without write permission for reading and says so only at
 	// the first write.
 	fd, err := os.OpenFile(s.found.Target, os.O_RDWR|openNonblock, 0)
@@ -341,13 +347,24 @@ func (s *source) stale(named string) (bool, error) {
 		return true, systemError(s.opts.Path, "it", err)
 	}
 	if !os.SameFile(info, s.file.info) {
+		if s.plan == planWrite {
+			// The log of the old file may lie beside the new one, which would be damaged by
+			// it. That is not for a program to decide.
+			return true, &OpenError{s.opts.Path, "another file was put in its place", "open it again", store.ErrSourceChanged}
+		}
 		return true, nil
 	}
 	switch s.plan {
 	case planPlain:
 		// A header that cannot be read any more is looked into by opening anew.
-		wal, _, err := headerSaysWAL(s.file.fd)
-		return wal || err != nil, nil
+		if wal, _, err := headerSaysWAL(s.file.fd); wal || err != nil {
+			return true, nil
+		}
+		wal, err := lookAt(s.found.Target + "-wal")
+		if err != nil {
+			return true, systemError(s.opts.Path, "its -wal", err)
+		}
+		return wal.info != nil, nil
 	case planImmutable, planCopy:
 		stale, err := s.changed()
 		if err != nil {
