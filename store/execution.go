@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Status is the word an execution's blob holds. The seven below are the engine's;
@@ -186,42 +187,83 @@ type codec struct {
 	err     error
 }
 
-func newCodec(what, text string) (codec, error) {
-	c := codec{what: what}
+// newCodec parses an object. Where keep is not nil only the members that it wants
+// are kept. They are put into room, as far as that goes.
+func newCodec(what, text string, room []Member, keep func(key string) bool) (codec, error) {
+	c := codec{what: what, members: room}
+	if c.parse(text, keep) {
+		return c, nil
+	}
+	// Whatever is wrong with it, ParseJSON says it best.
 	j, err := ParseJSON(text)
-	if err != nil {
-		return c, fmt.Errorf("%s: %w", what, err)
+	if err == nil {
+		err = fmt.Errorf("%w but %s", ErrNotObject, j.Kind())
 	}
-	if k := j.Kind(); k != Object {
-		return c, fmt.Errorf("%s: %w but %s", what, ErrNotObject, k)
+	return codec{what: what}, fmt.Errorf("%s: %w", what, err)
+}
+
+// parse reads the members of text in one pass. It fails on everything but one
+// object that ParseJSON would take.
+func (c *codec) parse(s string, keep func(key string) bool) bool {
+	i := skipSpace(s, 0)
+	if !utf8.ValidString(s) || i >= len(s) || s[i] != '{' {
+		return false
 	}
-	c.members = make([]Member, 0, usualMembers)
+	sc := scanner{src: s}
 	var index map[string]int // only for objects that a linear search would be slow in
-	for key, val := range j.Members() {
-		at := -1
-		switch {
-		case index != nil:
-			if i, ok := index[key]; ok {
-				at = i
-			}
-		default:
-			at = memberIndex(c.members, key)
+	i = skipSpace(s, i+1)
+	if i < len(s) && s[i] == '}' {
+		return skipSpace(s, i+1) == len(s)
+	}
+	for {
+		from, err := sc.key(i)
+		if err != nil {
+			return false
 		}
-		if at >= 0 {
-			c.members[at].Value = val
-			continue
+		end, err := sc.value(from)
+		if err != nil {
+			return false
 		}
-		c.members = append(c.members, Member{key, val})
-		if index != nil {
-			index[key] = len(c.members) - 1
-		} else if len(c.members) == manyMembers {
-			index = make(map[string]int, 4*manyMembers)
-			for i, m := range c.members {
-				index[m.Key] = i
-			}
+		keyEnd, _ := scanString(s, i)
+		if key := unquote(s[i:keyEnd]); keep == nil || keep(key) {
+			index = c.set(index, key, JSON(s[skipSpace(s, from):end]))
+		}
+		if i = skipSpace(s, end); i >= len(s) {
+			return false
+		}
+		if s[i] == '}' {
+			return skipSpace(s, i+1) == len(s)
+		}
+		if s[i] != ',' {
+			return false
+		}
+		i = skipSpace(s, i+1)
+	}
+}
+
+// set adds a member, or gives the one that has the key already the newer value.
+func (c *codec) set(index map[string]int, key string, val JSON) map[string]int {
+	at := -1
+	if index == nil {
+		at = memberIndex(c.members, key)
+	} else if i, ok := index[key]; ok {
+		at = i
+	}
+	if at >= 0 {
+		c.members[at].Value = val
+		return index
+	}
+	c.members = append(c.members, Member{key, val})
+	switch {
+	case index != nil:
+		index[key] = len(c.members) - 1
+	case len(c.members) == manyMembers:
+		index = make(map[string]int, 4*manyMembers)
+		for i, m := range c.members {
+			index[m.Key] = i
 		}
 	}
-	return c, nil
+	return index
 }
 
 // usualMembers is what an execution's blob has; manyMembers is where a map begins to beat a linear search.
