@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"treering/store"
@@ -30,15 +31,15 @@ var _ store.ExecutionStore = (*executions)(nil)
 // executionSQL is the text of every statement on one set of tables.
 type executionSQL struct {
 	tables
-	load, version, isProcessed                    string
-	update, insert                                string
-	emit, process, schedule, cancel, spawn        string
-	lastStep, addStep, trim, steps                string
-	ackOutbox, ackSpawn, deleteTimer, rearm       string
-	purge                                         string
-	sweepProcessed, sweepTrace, sweepTimers       string
-	sweepOutbox, sweepSpawns                      string
-	countOutbox, countSpawns, countTimers         string
+	load, version, isProcessed              string
+	update, insert                          string
+	emit, process, schedule, cancel, spawn  string
+	lastStep, addStep, trim, steps          string
+	ackOutbox, ackSpawn, deleteTimer, rearm string
+	purge                                   string
+	sweepProcessed, sweepTrace, sweepTimers string
+	sweepOutbox, sweepSpawns                string
+	countOutbox, countSpawns, countTimers   string
 }
 
 func executionSQLOf(t tables) executionSQL {
@@ -58,11 +59,13 @@ func executionSQLOf(t tables) executionSQL {
 		cancel:   "DELETE FROM " + t.timers + " WHERE execution_id = ?1 AND path = ?2",
 		spawn:    "INSERT INTO " + t.spawns + " (parent_id, child_id, root_path, context) VALUES (?1, ?2, ?3, ?4)",
 
-		// Text under idx comes after every number, so the bound leaves it out.
-		lastStep: "SELECT idx FROM " + t.traces + " WHERE execution_id = ?1 AND idx <= 9223372036854775807 ORDER BY idx DESC LIMIT 1",
+		// Text under idx comes after every number, so the bound leaves it out. With a
+		// bare parameter beside ORDER BY, SQLite prepares the statement again at every
+		// new value, which takes ten times as long as running it; a plus sign prevents it.
+		lastStep: "SELECT idx FROM " + t.traces + " WHERE execution_id = +?1 AND idx <= 9223372036854775807 ORDER BY idx DESC LIMIT 1",
 		addStep:  "INSERT INTO " + t.traces + " (execution_id, idx, entry) VALUES (?1, ?2, ?3)",
 		trim:     "DELETE FROM " + t.traces + " WHERE execution_id = ?1 AND idx <= ?2",
-		steps:    "SELECT idx, entry FROM " + t.traces + " WHERE execution_id = ?1 ORDER BY idx",
+		steps:    "SELECT idx, entry FROM " + t.traces + " WHERE execution_id = +?1 ORDER BY idx",
 
 		ackOutbox:   "DELETE FROM " + t.outbox + " WHERE seq = ?1",
 		ackSpawn:    "DELETE FROM " + t.spawns + " WHERE seq = ?1",
@@ -253,7 +256,30 @@ func (r executionRow) summary() store.Summary {
 		s.Bad = r.bad(err)
 		s.Drift = nil // what differs is in the error
 	}
+	if s.Bad == nil && len(r.data.text) > detachFrom {
+		detach(&s)
+	}
 	return s
+}
+
+// detachFrom is the length from which on a summary does not keep the whole text in
+// memory for the sake of the few words that it has of it.
+const detachFrom = 4096 // bytes
+
+func detach(s *store.Summary) {
+	s.Status = store.Status(strings.Clone(string(s.Status)))
+	s.RootPath = strings.Clone(s.RootPath)
+	for _, p := range []*string{s.Outcome, s.Error, s.ActivePath, s.ParentID} {
+		if p != nil {
+			*p = strings.Clone(*p)
+		}
+	}
+	for _, p := range []*store.JSON{&s.CreatedAt, &s.UpdatedAt, &s.FinishedAt, &s.ExpiresAt} {
+		*p = store.JSON(strings.Clone(string(*p)))
+	}
+	for i, d := range s.Drift {
+		s.Drift[i].JSON = strings.Clone(d.JSON)
+	}
 }
 
 // oneLine words joined errors as one.

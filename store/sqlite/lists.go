@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -128,28 +127,8 @@ func (l list[T]) everything(ctx context.Context, e *executions) ([]T, error) {
 }
 
 // scopeOf is the scope of the cursors of one list with one selection.
-func (e *executions) scopeOf(list string, selection ...any) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%q %s", e.scope, list)
-	for _, s := range selection {
-		switch s := s.(type) {
-		case *string:
-			if s == nil {
-				b.WriteString(" -")
-			} else {
-				fmt.Fprintf(&b, " %q", *s)
-			}
-		case *float64:
-			if s == nil {
-				b.WriteString(" -")
-			} else {
-				fmt.Fprintf(&b, " %x", math.Float64bits(*s))
-			}
-		default:
-			fmt.Fprintf(&b, " %#v", s)
-		}
-	}
-	return b.String()
+func (e *executions) scopeOf(list, selection string) string {
+	return fmt.Sprintf("%q %s %s", e.scope, list, selection)
 }
 
 // ListExecutions implements [store.ExecutionStore]. The filter is decided on the
@@ -167,7 +146,7 @@ func (e *executions) ListExecutions(ctx context.Context, f store.ExecutionFilter
 	var buf []byte
 	return list[store.Summary]{
 		noun: tableExecutions, table: e.sql.executions, columns: "SELECT id, definition_id, version, data", order: order{columns: []string{"id"}},
-		scope: e.scopeOf("executions", statusKey(f.Status), f.DefinitionID, f.RootsOnly, f.ParentID),
+		scope: e.scopeOf("executions", f.Scope()),
 		key:   func(row *sqlite.Stmt) []value { return []value{column(row, 0)} },
 		read: func(row *sqlite.Stmt) (s store.Summary, selected bool, size int) {
 			if f.Status != nil || f.ParentID != nil {
@@ -196,19 +175,6 @@ func bytesOf(row *sqlite.Stmt, col int, buf []byte) []byte {
 	return buf
 }
 
-// statusKey is a form of a status selection that is equal for equal selections.
-func statusKey(words []store.Status) string {
-	if words == nil {
-		return "any"
-	}
-	keys := make([]string, len(words))
-	for i, w := range words {
-		keys[i] = strings.ToUpper(string(w))
-	}
-	slices.Sort(keys)
-	return fmt.Sprintf("%q", slices.Compact(keys))
-}
-
 // ListOutbox implements [store.ExecutionStore].
 func (e *executions) ListOutbox(ctx context.Context, f store.QueueFilter, req store.PageRequest) (store.Page[store.OutboxEntry], error) {
 	return e.outbox(f).page(ctx, e, req)
@@ -222,7 +188,7 @@ func (e *executions) PendingOutbox(ctx context.Context) ([]store.OutboxEntry, er
 func (e *executions) outbox(f store.QueueFilter) list[store.OutboxEntry] {
 	return list[store.OutboxEntry]{
 		noun: tableOutbox, table: e.sql.outbox, columns: "SELECT seq, target_id, event", order: order{columns: []string{"seq"}},
-		scope: e.scopeOf("outbox", f.ExecutionID),
+		scope: e.scopeOf("outbox", f.Scope()),
 		key:   func(row *sqlite.Stmt) []value { return []value{column(row, 0)} },
 		read: func(row *sqlite.Stmt) (store.OutboxEntry, bool, int) {
 			target := column(row, 1)
@@ -278,7 +244,7 @@ func (e *executions) PendingSpawns(ctx context.Context) ([]store.SpawnEntry, err
 func (e *executions) spawns(f store.QueueFilter) list[store.SpawnEntry] {
 	return list[store.SpawnEntry]{
 		noun: tableSpawns, table: e.sql.spawns, columns: "SELECT seq, parent_id, child_id, root_path, context", order: order{columns: []string{"seq"}},
-		scope: e.scopeOf("spawns", f.ExecutionID),
+		scope: e.scopeOf("spawns", f.Scope()),
 		key:   func(row *sqlite.Stmt) []value { return []value{column(row, 0)} },
 		read: func(row *sqlite.Stmt) (store.SpawnEntry, bool, int) {
 			parent := column(row, 1)

@@ -21,10 +21,16 @@ func preselect(f store.ExecutionFilter, data []byte) bool {
 }
 
 func mayHaveStatus(words []store.Status, data []byte) bool {
-	status, sure := statusOf(data)
-	if !sure {
-		return true
+	// The only status in the text may stand inside another member, and the
+	// execution's own be missing: that makes it PENDING.
+	if status, sure := onlyStatus(data); sure && !anyOf(words, []byte(store.Pending)) {
+		return anyOf(words, status)
 	}
+	status, sure := statusOf(data)
+	return !sure || anyOf(words, status)
+}
+
+func anyOf(words []store.Status, status []byte) bool {
 	for _, w := range words {
 		if w.Is(store.Status(status)) {
 			return true
@@ -33,9 +39,37 @@ func mayHaveStatus(words []store.Status, data []byte) bool {
 	return false
 }
 
+// onlyStatus finds the word after the key "status" where there is no other in the
+// text and no way to write one differently: then it is the execution's own, or the
+// execution has none.
+func onlyStatus(data []byte) (status []byte, sure bool) {
+	key := []byte(`"status"`)
+	at := bytes.Index(data, key)
+	if at < 0 {
+		return nil, false
+	}
+	rest := data[at+len(key):]
+	if bytes.Contains(rest, key) || bytes.Contains(data, []byte(`\u`)) {
+		return nil, false
+	}
+	i := skipBlank(rest, 0)
+	if i >= len(rest) || rest[i] != ':' {
+		return nil, false
+	}
+	if i = skipBlank(rest, i+1); i >= len(rest) || rest[i] != '"' {
+		return nil, false
+	}
+	end, plain := skipText(rest, i)
+	if !plain {
+		return nil, false
+	}
+	return rest[i+1 : end-1], true
+}
+
 // statusOf finds the status word of an execution. sure is false where the text is
-// not as plain as programs write it. Text that is not JSON at all may pass for
-// sure: it has no status, so it is right to leave it out.
+// not as plain as programs write it, and where a member that a summary shows is of
+// the wrong kind. Text that is not JSON at all may pass for sure: it has no status,
+// so it is right to leave it out.
 func statusOf(data []byte) (status []byte, sure bool) {
 	status = []byte(store.Pending) // harel's default for a missing member
 	i := skipBlank(data, 0)
@@ -57,11 +91,20 @@ func statusOf(data []byte) (status []byte, sure bool) {
 		if end < 0 {
 			return nil, false
 		}
-		if string(key) == "status" {
+		switch string(key) {
+		case "status":
 			if !plain || data[i] != '"' {
 				return nil, false
 			}
 			status = data[i+1 : end-1] // of repeated members the last counts
+		case "root_path":
+			if data[i] != '"' {
+				return nil, false
+			}
+		case "outcome", "error", "active_path", "parent_id":
+			if data[i] != '"' && data[i] != 'n' {
+				return nil, false
+			}
 		}
 		i = skipBlank(data, end)
 		if i < len(data) && data[i] == '}' {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -36,10 +37,12 @@ type writer struct {
 	file *File
 	busy time.Duration // how long to wait for another process's lock
 
-	// turn is held by whoever uses the connection.
-	turn sync.Mutex
-	conn *sqlite.Conn
-	wal  bool // of conn
+	// turn is held by whoever uses the connection. It guards what follows.
+	turn    sync.Mutex
+	conn    *sqlite.Conn
+	wal     bool      // of conn
+	checked time.Time // that the file is still the one at the path
+	crowd   bool      // the last batch had several requests
 
 	waiting atomic.Int32 // requests in queue
 	mu      sync.Mutex   // guards what follows
@@ -154,7 +157,8 @@ func (w *writer) close() {
 // gives back the turn. Not done means that the write must queue.
 func (w *writer) atOnce(ctx context.Context, fn func(*sqlite.Conn) error) (done bool, err error) {
 	defer w.turn.Unlock()
-	if w.waiting.Load() > 0 || w.isClosed() {
+	if w.crowd || w.waiting.Load() > 0 || w.isClosed() {
+		// In a crowd one more commit alone would cost the others a flush of the disk.
 		return false, nil
 	}
 	conn, err := w.connection(ctx)
@@ -200,6 +204,8 @@ func (w *writer) run() {
 	defer close(w.stopped)
 	for range w.wake {
 		for w.waiting.Load() > 0 {
+			// Whoever was answered just now may have the next write ready.
+			runtime.Gosched()
 			w.turn.Lock()
 			w.batch()
 			w.turn.Unlock()
@@ -221,6 +227,7 @@ func (w *writer) batch() {
 	}
 	// Whoever waits for another process's lock can still withdraw; from here on not.
 	batch = claim(w.take(batch))
+	w.crowd = len(batch) > 1
 	for _, r := range batch {
 		if r.run(conn); r.err != nil && !refused(r.err) || r.panicked != nil {
 			w.oneByOne(ctx, conn, batch)
@@ -303,12 +310,24 @@ func (r *request) run(conn *sqlite.Conn) {
 	r.err = r.fn(conn)
 }
 
-// connection returns the connection to write through. It is asked for before each
-// transaction, because another file may have been put in this one's place.
+// recheck is how often, at most, the writer looks whether another file was put in
+// place of the one it writes to. A look at every commit would cost each a twentieth,
+// and it is too late for the commits under way as it is.
+const recheck = 20 * time.Millisecond
+
+// connection returns the connection to write through.
 func (w *writer) connection(ctx context.Context) (*sqlite.Conn, error) {
+	now := time.Now()
+	if w.conn != nil && now.Sub(w.checked) < recheck {
+		return w.conn, nil
+	}
 	conn, err := w.file.WriterConn(ctx)
-	if err != nil || conn == w.conn {
-		return conn, err
+	if err != nil {
+		return nil, err
+	}
+	w.checked = now
+	if conn == w.conn {
+		return conn, nil
 	}
 	mode, err := text(conn, "PRAGMA journal_mode")
 	if err != nil {
@@ -376,6 +395,6 @@ func (f *File) dropWriter(conn *sqlite.Conn) {
 	defer f.free()
 	if f.writer == conn {
 		f.closeConn(conn)
-		f.writer, f.writerSrc = nil, nil
+		f.writer = nil
 	}
 }
