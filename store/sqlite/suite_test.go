@@ -3,8 +3,10 @@ package sqlite
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"treering/store"
+	"treering/store/internal/sqltree"
 	"treering/store/storetest"
 )
 
@@ -96,6 +98,40 @@ func TestExecutionStore(t *testing.T) {
 		Share: func(t testing.TB, s store.ExecutionStore) store.ExecutionStore {
 			t.Helper()
 			return open(s.(suiteStore).handles, s.(suiteStore).file.Path(), storetest.ExecOptions{})
+		},
+	})
+}
+
+// suiteTrees remembers the handles of its case.
+type suiteTrees struct {
+	*sqltree.Store
+	*handles
+	path string
+}
+
+func TestTreeStore(t *testing.T) {
+	open := func(h *handles, path string, now func() time.Time) store.TreeStore {
+		h.t.Helper()
+		db := h.open(Options{Path: path, Create: true, Now: now})
+		return suiteTrees{db.trees, h, path}
+	}
+	storetest.TestTreeStore(t, storetest.TreeFactory{
+		Caps: storetest.TreeCaps{IdentityOrder: true, Durable: true},
+		Open: func(t testing.TB, now func() time.Time) store.TreeStore {
+			t.Helper()
+			return open(&handles{t: t}, filepath.Join(t.TempDir(), "test.db"), now)
+		},
+		Reopen: func(t testing.TB, s store.TreeStore, now func() time.Time) store.TreeStore {
+			t.Helper()
+			was := s.(suiteTrees)
+			if err := was.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return open(was.handles, was.path, now)
+		},
+		Share: func(t testing.TB, s store.TreeStore, now func() time.Time) store.TreeStore {
+			t.Helper()
+			return open(s.(suiteTrees).handles, s.(suiteTrees).path, now)
 		},
 	})
 }

@@ -18,6 +18,7 @@ func (s *Store) Append(ctx context.Context, session string, node store.Node) err
 	if err := node.Check(); err != nil {
 		return err
 	}
+	node.ParentID = copied(node.ParentID)
 	return s.write(ctx, func(conn *sqlite.Conn) error {
 		t, err := s.live(conn, session)
 		if err != nil {

@@ -68,6 +68,7 @@ func (s *Store) CreateSession(ctx context.Context, id, kind string, ttl *float64
 			return store.SessionInfo{}, err
 		}
 	}
+	ttl = copied(ttl)
 	var info store.SessionInfo
 	err := s.write(ctx, func(conn *sqlite.Conn) error {
 		t, found, err := s.find(conn, id)
@@ -116,6 +117,7 @@ func (s *Store) SetSessionTTL(ctx context.Context, id string, ttl *float64) (sto
 	if err := store.CheckTTL(ttl); err != nil {
 		return store.SessionInfo{}, err
 	}
+	ttl = copied(ttl)
 	var info store.SessionInfo
 	err := s.write(ctx, func(conn *sqlite.Conn) error {
 		t, err := s.live(conn, id)
@@ -142,8 +144,9 @@ func (s *Store) SetSessionTTL(ctx context.Context, id string, ttl *float64) (sto
 // ones, so that a tree of a million nodes does not keep others from writing. If
 // that ends early the next delete or purge goes on with it. It ends quietly where
 // ctx does, since the answer is known; any other error comes with existed set.
-func (s *Store) DeleteSession(ctx context.Context, id string) (existed bool, err error) {
-	err = s.write(ctx, func(conn *sqlite.Conn) error {
+func (s *Store) DeleteSession(ctx context.Context, id string) (bool, error) {
+	existed := false // not a named result: after an abandoned wait the write may still set it
+	err := s.write(ctx, func(conn *sqlite.Conn) error {
 		t, found, err := s.find(conn, id)
 		existed = found
 		if err != nil || !found {

@@ -90,6 +90,16 @@ func (s *Store) run(ctx context.Context, hook func(context.Context, func(*sqlite
 	return hook(ctx, fn)
 }
 
+// copied is a pointer of our own to what the caller's points to: a write that is
+// under way when its caller goes away must not read what is the caller's again.
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}
+
 // now is the clock in epoch seconds. Not by UnixNano, which ends in 2262.
 func (s *Store) now() float64 {
 	t := s.o.Now()
