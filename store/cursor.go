@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"strings"
 )
 
 // DefaultLimit is the page size where a request names none, and the largest one.
@@ -55,8 +56,9 @@ func EncodeCursor(scope string, key ...string) string {
 // DecodeCursor returns the key of a cursor made by EncodeCursor with the same
 // scope. Anything else is [ErrBadCursor], never the first page.
 func DecodeCursor(scope, cursor string) ([]string, error) {
+	// The decoder would skip line ends.
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(b) < 1+cursorSumLen || b[0] != cursorVersion {
+	if err != nil || strings.ContainsAny(cursor, "\r\n") || len(b) < 1+cursorSumLen || b[0] != cursorVersion {
 		return nil, ErrBadCursor
 	}
 	body := b[:len(b)-cursorSumLen]
