@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -104,13 +102,9 @@ func OpenFile(ctx context.Context, o Options) (*File, error) {
 	if _, ok := synchronousLevel(o.Synchronous); !ok {
 		return nil, fmt.Errorf("synchronous cannot be %q: FULL, NORMAL or OFF", o.Synchronous)
 	}
-	named := o.Path
-	if named != "" && !filepath.IsAbs(named) {
-		wd, err := os.Getwd()
-		if err != nil {
-			return nil, systemError(o.Path, "the working directory", err)
-		}
-		named = wd + string(filepath.Separator) + named // not cleaned: see resolve
+	named, err := absolute(o.Path)
+	if err != nil {
+		return nil, systemError(o.Path, "the working directory", err)
 	}
 	if o.Create {
 		o.ReadWrite = true

@@ -62,7 +62,7 @@ func (f *File) readOnce(ctx context.Context, src *source, conn *sqlite.Conn, fn 
 	}()
 	err = inRead(ctx, conn, f.opts.BusyTimeout, fn)
 	done = true
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		return false, err
 	}
 	if src.plan != planWrite && src.plan != planCopy && notInPlace(err) {

@@ -127,18 +127,14 @@ func (s *source) open(ctx context.Context) (*sqlite.Conn, error) {
 // the plan that was tried: a hot journal, or a log whose index is missing, damaged
 // or not readable.
 func notInPlace(err error) bool {
-	switch code := sqlite.ErrCode(err); code.ToPrimary() {
-	case sqlite.ResultCantOpen:
+	switch code := sqlite.ErrCode(err); code {
+	case sqlite.ResultIOErrSHMOpen, sqlite.ResultIOErrSHMLock, sqlite.ResultIOErrSHMMap, sqlite.ResultIOErrSHMSize:
 		return true
 	case sqlite.ResultReadOnly:
-		return true
-	case sqlite.ResultIOErr:
-		switch code {
-		case sqlite.ResultIOErrSHMOpen, sqlite.ResultIOErrSHMLock, sqlite.ResultIOErrSHMMap, sqlite.ResultIOErrSHMSize:
-			return true
-		}
+		return false // a statement that would write
+	default:
+		return code.ToPrimary() == sqlite.ResultCantOpen || code.ToPrimary() == sqlite.ResultReadOnly
 	}
-	return false
 }
 
 // first makes the first connection and reads through it.

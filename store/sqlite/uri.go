@@ -40,6 +40,19 @@ func resolve(path string) (string, error) {
 	return abs, nil
 }
 
+// absolute makes a path independent of the working directory. It is not cleaned:
+// see resolve.
+func absolute(path string) (string, error) {
+	if path == "" || filepath.IsAbs(path) {
+		return path, nil
+	}
+	if runtime.GOOS == "windows" {
+		return filepath.Abs(path) // C:x and \x are relative too, each in its own way
+	}
+	wd, err := os.Getwd()
+	return wd + "/" + path, err
+}
+
 // fileURI writes an absolute path as a file: URI for SQLite, followed by the query.
 // Every byte that could mean something in a URI is escaped; the bytes of a path
 // need not be UTF-8.
