@@ -55,6 +55,12 @@ func childSQL(args []string) error {
 	return nil
 }
 
+// childEnv is the environment of a child. Under the race detector a process would
+// sleep for a second before it ends.
+func childEnv(role string) []string {
+	return append(os.Environ(), childRole+"="+role, "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
+}
+
 // process is a child under the test's control.
 type process struct {
 	t   testing.TB
@@ -67,7 +73,7 @@ type process struct {
 func child(t testing.TB, role string, args ...string) *process {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), childRole+"="+role)
+	cmd.Env = childEnv(role)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -88,7 +88,7 @@ func unprivileged(t *testing.T) (dir string, look func(path, how string) looked)
 	return work, func(path, how string) looked {
 		t.Helper()
 		cmd := exec.Command(binary, path, how)
-		cmd.Env = append(os.Environ(), childRole+"=look", "TMPDIR="+temp)
+		cmd.Env = append(childEnv("look"), "TMPDIR="+temp)
 		cmd.Dir = "/"
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		out, err := cmd.Output()
