@@ -61,7 +61,10 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	db := &DB{file: f}
 	if err := db.open(ctx, o, prefix, traceMax); err != nil {
-		return nil, errors.Join(err, db.Close())
+		if cerr := db.Close(); cerr != nil {
+			err = errors.Join(err, cerr)
+		}
+		return nil, err
 	}
 	return db, nil
 }
