@@ -220,7 +220,7 @@ func openingError(t target, err error) error {
 		return &AmbiguousSetError{Locator: t.shown, Sets: setsOf(several.Sets, nil), err: several}
 	}
 	var opening *sqlite.OpenError
-	if errors.As(err, &opening) && opening.Err == store.ErrNotAStore && opening.Hint == "" {
+	if errors.As(err, &opening) && opening.Err == store.ErrNotAStore && opening.Hint == "" { //nolint:errorlint // with a cause there is more to say
 		told := *opening
 		told.Hint = "this version does not read it"
 		return &told

@@ -71,7 +71,7 @@ func execute(t *testing.T, path, sql string) {
 	}
 }
 
-func open1(t *testing.T, locator string, o Options) *Opened {
+func mustOpen(t *testing.T, locator string, o Options) *Opened {
 	t.Helper()
 	opened, err := Open(t.Context(), locator, o)
 	if err != nil {
@@ -145,7 +145,7 @@ func TestOpenForeignFiles(t *testing.T) {
 
 func TestOpenForeignForWriting(t *testing.T) {
 	path := testfiles.Copy(t, "harel-shop-prefixed.db")
-	o := open1(t, path, Options{ReadWrite: true})
+	o := mustOpen(t, path, Options{ReadWrite: true})
 	if !o.Info.Writable || o.Info.Ours || o.Info.How != "read-write" || o.Info.Why != "writing was asked for" {
 		t.Errorf("Info = %+v", o.Info)
 	}
@@ -176,7 +176,7 @@ func TestOpenAddsALackingContract(t *testing.T) {
 	}
 	unchanged(t, filepath.Dir(path), before)
 
-	o = open1(t, path, Options{Create: true, ReadWrite: true})
+	o = mustOpen(t, path, Options{Create: true, ReadWrite: true})
 	if o.Trees == nil || !o.Info.TreeTables || o.Info.Ours {
 		t.Fatalf("Info = %+v", o.Info)
 	}
@@ -202,7 +202,7 @@ func TestCreate(t *testing.T) {
 	}
 	unchanged(t, dir, map[string]string{})
 
-	o := open1(t, path, Options{Create: true})
+	o := mustOpen(t, path, Options{Create: true})
 	if !o.Info.Ours || !o.Info.Writable || o.Info.Why != "it was made just now" || o.Info.JournalMode != "wal" {
 		t.Errorf("Info = %+v", o.Info)
 	}
@@ -232,7 +232,7 @@ func TestCreate(t *testing.T) {
 	}
 
 	// A file of ours is open for writing without being asked.
-	o = open1(t, path, Options{})
+	o = mustOpen(t, path, Options{})
 	if !o.Info.Writable || o.Info.Why != "it was made by treering" {
 		t.Errorf("Info = %+v", o.Info)
 	}
@@ -242,7 +242,7 @@ func TestCreate(t *testing.T) {
 
 	// Unless it is to be left alone.
 	before := seen(t, dir)
-	o = open1(t, path, Options{ReadOnly: true, ReadWrite: true})
+	o = mustOpen(t, path, Options{ReadOnly: true, ReadWrite: true})
 	if o.Info.Writable || !strings.HasPrefix(o.Info.Why, "no writing was asked for; ") {
 		t.Errorf("Info = %+v", o.Info)
 	}
@@ -263,7 +263,7 @@ func TestCreateOfAnEmptyFile(t *testing.T) {
 	if _, err := Open(t.Context(), path, Options{ReadWrite: true}); !errors.Is(err, store.ErrNotAStore) {
 		t.Fatalf("Open of an empty file = %v", err)
 	}
-	o := open1(t, path, Options{Create: true})
+	o := mustOpen(t, path, Options{Create: true})
 	if o.Executions == nil || o.Trees == nil {
 		t.Error("it has not both contracts")
 	}
@@ -287,13 +287,13 @@ func TestOpenOursOnAReadOnlyDisk(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ours.db")
-	if err := open1(t, path, Options{Create: true}).Close(); err != nil {
+	if err := mustOpen(t, path, Options{Create: true}).Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(path, 0o400); err != nil {
 		t.Fatal(err)
 	}
-	o := open1(t, path, Options{})
+	o := mustOpen(t, path, Options{})
 	if o.Info.Writable || len(o.Info.Notes) != 1 || !strings.HasPrefix(o.Info.Notes[0], "it cannot be written: ") {
 		t.Errorf("Info = %+v", o.Info)
 	}
@@ -303,7 +303,7 @@ func TestOpenOursOnAReadOnlyDisk(t *testing.T) {
 }
 
 func TestMemory(t *testing.T) {
-	o := open1(t, "memory:", Options{})
+	o := mustOpen(t, "memory:", Options{})
 	if o.Executions == nil || o.Trees == nil || o.Watcher == nil || !o.Info.Writable || o.Info.Backend != "memory" {
 		t.Errorf("Opened = %+v", o)
 	}
@@ -320,7 +320,7 @@ func TestMemory(t *testing.T) {
 		t.Errorf("Info = %+v", o.Info)
 	}
 	// Each opening is a store of its own.
-	other := open1(t, "memory:", Options{})
+	other := mustOpen(t, "memory:", Options{})
 	if n := count(t, other); n != 0 {
 		t.Errorf("another memory store has %d executions", n)
 	}
@@ -340,7 +340,7 @@ func TestSets(t *testing.T) {
 
 	t.Run("one with rows", func(t *testing.T) {
 		path := make(t, legacy, prefixed, fmt.Sprintf(row, "harel_"))
-		o := open1(t, path, Options{})
+		o := mustOpen(t, path, Options{})
 		if s := o.Info.Sets; len(s) != 2 || s[0].Open || !s[1].Open || *s[0].Executions != 0 || *s[1].Executions != 1 {
 			t.Errorf("Sets = %+v", s)
 		}
@@ -363,7 +363,7 @@ func TestSets(t *testing.T) {
 			t.Errorf("the error says %q", text)
 		}
 		for _, prefix := range []string{"", "harel", "harel_"} {
-			o := open1(t, path, Options{Prefix: &prefix})
+			o := mustOpen(t, path, Options{Prefix: &prefix})
 			page, err := o.Executions.ListExecutions(t.Context(), store.ExecutionFilter{}, store.PageRequest{})
 			if err != nil || len(page.Items) != 1 {
 				t.Errorf("prefix %q: %v, %v", prefix, page, err)

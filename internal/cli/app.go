@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"treering/store"
+	"treering/store/locate"
+)
+
+// app is one run of the program.
+type app struct {
+	stdin  io.Reader
+	stdout io.Writer
+	out    *output
+	stderr io.Writer
+	env    locate.Environ
+	now    func() time.Time
+
+	// Flags that several commands share.
+	store  string
+	rw     bool
+	create bool
+	prefix string
+	limit  int
+	json   bool
+	raw    bool
+
+	storeGiven  bool
+	prefixGiven bool
+
+	running bool // a command's own work has begun
+}
+
+// purpose is what a command opens a store for.
+type purpose int
+
+const (
+	reading   purpose = iota // takes no writer's resources and never makes the default store
+	writing                  // needs a store that can be written
+	exploring                // shows what it can write and what not
+)
+
+// openError is a store that could not be opened, for whatever reason.
+type openError struct{ err error }
+
+func (e *openError) Error() string { return e.err.Error() }
+func (e *openError) Unwrap() error { return e.err }
+
+// withStore opens the store that the flags and the environment name, runs fn on it
+// and closes it.
+func (a *app) withStore(ctx context.Context, p purpose, fn func(*locate.Opened) error) error {
+	o, err := a.open(ctx, p)
+	if err != nil {
+		return err
+	}
+	err = fn(o)
+	if cerr := o.Close(); cerr != nil {
+		err = errors.Join(err, fmt.Errorf("close the store: %w", cerr))
+	}
+	return err
+}
+
+// withTrees is withStore for the session trees in it.
+func (a *app) withTrees(ctx context.Context, p purpose, fn func(store.TreeStore) error) error {
+	return a.withStore(ctx, p, func(o *locate.Opened) error {
+		if o.Trees == nil {
+			return lacks(o, "session trees")
+		}
+		return fn(o.Trees)
+	})
+}
+
+// withExecutions is withStore for the executions in it.
+func (a *app) withExecutions(ctx context.Context, p purpose, fn func(store.ExecutionStore) error) error {
+	return a.withStore(ctx, p, func(o *locate.Opened) error {
+		if o.Executions == nil {
+			return lacks(o, "executions")
+		}
+		return fn(o.Executions)
+	})
+}
+
+func lacks(o *locate.Opened, what string) error {
+	return &openError{fmt.Errorf("%q holds no %s; with --rw --create their tables are added", o.Info.Locator, what)}
+}
+
+func (a *app) open(ctx context.Context, p purpose) (*locate.Opened, error) {
+	locator, isDefault, err := a.locator()
+	if err != nil {
+		return nil, &openError{err}
+	}
+	opts := locate.Options{ReadWrite: a.rw, Create: a.create}
+	if a.prefixGiven {
+		opts.Prefix = &a.prefix
+	}
+	if isDefault {
+		if p == reading && !a.create && !exists(locator) {
+			return a.openNothing(ctx, locator)
+		}
+		if p != reading {
+			opts.Create = true
+		}
+	}
+	if p == reading && !opts.Create {
+		opts.ReadOnly, opts.ReadWrite = true, false
+	}
+	if isDefault && opts.Create {
+		if err := os.MkdirAll(filepath.Dir(locator), 0o700); err != nil {
+			return nil, &openError{fmt.Errorf("make the folder of the default store: %w; name another store with -s", err)}
+		}
+	}
+	o, err := a.openAt(ctx, locator, opts)
+	if err != nil {
+		return nil, err
+	}
+	if p == writing && !o.Info.Writable {
+		err := fmt.Errorf("%q is %w: %s", o.Info.Locator, errReadOnly, o.Info.Why)
+		if !a.rw {
+			err = fmt.Errorf("%w; --rw opens it for writing", err)
+		}
+		return nil, &openError{errors.Join(err, o.Close())}
+	}
+	return o, nil
+}
+
+// noBackend is the backend of a store that is not there yet.
+const noBackend = "none"
+
+// openNothing stands for the default store while it is not there: empty, and not
+// made by looking.
+func (a *app) openNothing(ctx context.Context, path string) (*locate.Opened, error) {
+	o, err := a.openAt(ctx, "memory:", locate.Options{})
+	if err != nil {
+		return nil, err
+	}
+	o.Info.Locator, o.Info.Name, o.Info.Path = path, filepath.Base(path), path
+	o.Info.Backend, o.Info.Ours, o.Info.Writable = noBackend, false, false
+	o.Info.Sets, o.Info.TreeTables, o.Info.Sessions = nil, false, nil
+	o.Info.How, o.Info.Why = "not there yet", "the explorer or the first command that writes makes it"
+	return o, nil
+}
+
+// errReadOnly words store.ErrReadOnly for the middle of a sentence.
+var errReadOnly = readOnlyError{}
+
+type readOnlyError struct{}
+
+func (readOnlyError) Error() string { return "open read-only" }
+func (readOnlyError) Unwrap() error { return store.ErrReadOnly }
+
+func (a *app) openAt(ctx context.Context, locator string, opts locate.Options) (*locate.Opened, error) {
+	o, err := locate.Open(ctx, locator, opts)
+	if err == nil {
+		return o, nil
+	}
+	if errors.Is(err, store.ErrStoreNotFound) && !opts.Create {
+		err = fmt.Errorf("%w; --create makes a new store", err)
+	}
+	return nil, &openError{err}
+}
+
+// locator is the store to open, and whether it is the default one.
+func (a *app) locator() (locator string, isDefault bool, err error) {
+	// An empty -s is a variable that was not set, and no wish for the default store.
+	if a.storeGiven {
+		return a.store, false, nil
+	}
+	if named := a.env.Get("TREERING_STORE"); named != "" {
+		return named, false, nil
+	}
+	path, err := locate.DefaultPath(a.env)
+	if err != nil {
+		return "", false, fmt.Errorf("%w; name a store with -s", err)
+	}
+	return path, true, nil
+}
+
+// exists reports whether there is a file with something in it. What cannot be
+// looked at is there: opening it says what is wrong.
+func exists(path string) bool {
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false
+	}
+	return err != nil || info.Size() > 0 || !info.Mode().IsRegular()
+}
+
+// each pages a list through, up to the limit of the command line, and calls done
+// after every page.
+func each[T any](a *app, list func(store.PageRequest) (store.Page[T], error), visit func(T) error, done func() error) error {
+	var req store.PageRequest
+	for seen := 0; ; {
+		if a.limit > 0 {
+			req.Limit = min(a.limit-seen, store.DefaultLimit)
+		}
+		page, err := list(req)
+		if err != nil {
+			return err
+		}
+		for _, item := range page.Items {
+			if err := visit(item); err != nil {
+				return err
+			}
+		}
+		seen += len(page.Items)
+		if err := done(); err != nil {
+			return err
+		}
+		if page.Next == "" || a.limit > 0 && seen >= a.limit {
+			return nil
+		}
+		req.Cursor = page.Next
+	}
+}
+
+// printer writes the items of one list in the form that was asked for.
+type printer[T any] struct {
+	empty string   // said on a terminal when the list is
+	head  []string // of the columns
+	json  func(*line, T)
+	row   func(T) []string
+	raw   func(T) (string, error) // nil: --raw does not apply
+}
+
+func list[T any](a *app, p printer[T], fetch func(store.PageRequest) (store.Page[T], error)) error {
+	switch {
+	case a.raw:
+		return each(a, fetch, func(item T) error {
+			text, err := p.raw(item)
+			if err != nil {
+				return err
+			}
+			return a.out.stored(text)
+		}, a.out.flush)
+	case a.json:
+		var l line
+		return each(a, fetch, func(item T) error {
+			l.b = l.b[:0]
+			p.json(&l, item)
+			return a.out.jsonLine(&l)
+		}, a.out.flush)
+	}
+	t := a.out.table(p.empty, p.head...)
+	if err := each(a, fetch, func(item T) error { return t.row(p.row(item)...) }, t.flush); err != nil {
+		return err
+	}
+	return t.end()
+}
+
+// items is a list of what is already there.
+func items[T any](all ...T) func(store.PageRequest) (store.Page[T], error) {
+	return func(r store.PageRequest) (store.Page[T], error) {
+		if r.Limit > 0 && r.Limit < len(all) {
+			return store.Page[T]{Items: all[:r.Limit]}, nil
+		}
+		return store.Page[T]{Items: all}, nil
+	}
+}

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"treering/store"
+)
+
+func (a *app) executionsCommand() *cobra.Command {
+	var filter store.ExecutionFilter
+	var statuses []string
+	var definition string
+	cmd := &cobra.Command{
+		Use:   "executions",
+		Short: "List the executions",
+		Long: "List the executions in the order of their ids. A row that cannot be read is listed with its error. " +
+			"Status words compare without regard to case, and any word is allowed.",
+		Example: `treering executions --status RUNNING --status FAILED
+treering executions --definition shop --roots --json`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			for _, s := range statuses {
+				filter.Status = append(filter.Status, store.Status(s))
+			}
+			if cmd.Flags().Changed("definition") {
+				filter.DefinitionID = &definition
+			}
+			return a.withExecutions(ctx, reading, func(es store.ExecutionStore) error {
+				return list(a, a.summaryPrinter(ctx, es), func(p store.PageRequest) (store.Page[store.Summary], error) {
+					return es.ListExecutions(ctx, filter, p)
+				})
+			})
+		},
+	}
+	cmd.Flags().StringArrayVar(&statuses, "status", nil, "only with this status; may be repeated")
+	cmd.Flags().StringVar(&definition, "definition", "", "only of this definition")
+	cmd.Flags().BoolVar(&filter.RootsOnly, "roots", false, "only those without a parent")
+	var words []string
+	for _, s := range store.Statuses() {
+		words = append(words, string(s))
+	}
+	complete(cmd, "status", words...)
+	return a.rawFlag(cmd, "each execution's JSON")
+}
+
+func (a *app) summaryPrinter(ctx context.Context, es store.ExecutionStore) printer[store.Summary] {
+	return printer[store.Summary]{
+		empty: "no executions",
+		head:  []string{"EXECUTION", "DEFINITION", "STATUS", "OUTCOME", "STATE", "VERSION", "PARENT", "FINISHED", ""},
+		json:  summaryLine,
+		row: func(s store.Summary) []string {
+			status, version, note, finished := string(s.Status), strconv.FormatInt(s.Version, 10), "", ""
+			if t, ok := s.FinishedAt.Float64(); ok {
+				finished = stamp(t)
+			} else if !s.FinishedAt.IsNull() {
+				finished = string(s.FinishedAt)
+			}
+			if len(s.Drift) > 0 {
+				note = "! " + s.Drift[0].String()
+			}
+			if s.Bad != nil {
+				// Nothing is known here, which is not the same as nothing being there.
+				if status == "" {
+					status = "?"
+				}
+				if versionUnknown(s) {
+					version = "?"
+				}
+				note = "! " + s.Bad.Err.Error()
+			}
+			return []string{s.ID, s.DefinitionID, status, deref(s.Outcome), deref(s.ActivePath), version, deref(s.ParentID), finished, note}
+		},
+		raw: func(s store.Summary) (string, error) {
+			if s.Bad != nil {
+				return string(s.Bad.Raw), nil
+			}
+			exe, err := es.Load(ctx, s.ID)
+			var bad *store.RowError
+			switch {
+			case errors.As(err, &bad):
+				return string(bad.Raw), nil
+			case err != nil:
+				return "", err
+			}
+			return storedExecution(exe)
+		},
+	}
+}
+
+func summaryLine(l *line, s store.Summary) {
+	l.text("id", s.ID).text("definition_id", s.DefinitionID)
+	if s.Status == "" {
+		l.null("status")
+	} else {
+		l.text("status", string(s.Status))
+	}
+	l.optional("outcome", s.Outcome).optional("active_path", s.ActivePath)
+	if versionUnknown(s) {
+		l.null("version")
+	} else {
+		l.integer("version", s.Version)
+	}
+	l.optional("parent_id", s.ParentID).json("finished_at", s.FinishedAt).bad(s.Bad)
+}
+
+// versionUnknown: 0 is never stored, so in a bad row it is what could not be read.
+func versionUnknown(s store.Summary) bool { return s.Bad != nil && s.Version == 0 }
+
+// storedExecution is the blob of an execution as it is stored.
+func storedExecution(exe *store.Execution) (string, error) {
+	if text := exe.Stored(); text != "" {
+		return text, nil
+	}
+	return exe.Encode(exe.Version)
+}
+
+// complete offers words for a flag that exists.
+func complete(cmd *cobra.Command, flag string, words ...string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,25 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"treering/store"
+)
+
+func (a *app) historyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "history SESSION NODE",
+		Short:   "List a node and its ancestors, nearest first",
+		Example: `treering history example 019a2e4b-9cf9-78d6-988e-666864c47a46`,
+		Args:    exactly("SESSION", "NODE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			return a.withTrees(ctx, reading, func(ts store.TreeStore) error {
+				return list(a, nodePrinter(""), func(p store.PageRequest) (store.Page[store.Node], error) {
+					return ts.ListHistory(ctx, args[0], args[1], p)
+				})
+			})
+		},
+	}
+	return a.rawFlag(cmd, "each node's data")
+}

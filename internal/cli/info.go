@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"treering/store"
+	"treering/store/locate"
+)
+
+func (a *app) infoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "info",
+		Short: "Say what the store is, what it holds, and how and why it is open",
+		Example: `treering info
+treering -s shop.db info --json`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			return a.withStore(ctx, reading, func(o *locate.Opened) error {
+				if o.Info.Backend != noBackend {
+					if err := o.Count(ctx); err != nil {
+						return err
+					}
+				}
+				if a.json {
+					return a.infoLine(o.Info)
+				}
+				return a.showInfo(o.Info)
+			})
+		},
+	}
+}
+
+func (a *app) infoLine(info locate.Info) error {
+	var sets []store.JSON
+	for _, s := range info.Sets {
+		var l line
+		l.text("prefix", s.Prefix)
+		putCount(&l, "executions", s.Executions)
+		l.boolean("open", s.Open).texts("missing", s.Missing)
+		sets = append(sets, store.JSON(l.end()))
+	}
+	var l line
+	l.text("locator", info.Locator).text("backend", info.Backend).text("name", info.Name)
+	for _, f := range []struct{ key, value string }{{"path", info.Path}, {"journal_mode", info.JournalMode}, {"schema", info.SchemaInfo}} {
+		if f.value == "" {
+			l.null(f.key)
+		} else {
+			l.text(f.key, f.value)
+		}
+	}
+	l.boolean("ours", info.Ours).boolean("writable", info.Writable).text("how", info.How).text("why", info.Why).
+		json("sets", store.ArrayOf(sets...)).boolean("trees", info.TreeTables)
+	putCount(&l, "sessions", info.Sessions)
+	return a.out.jsonLine(l.texts("transport", info.Transport).texts("notes", info.Notes))
+}
+
+func putCount(l *line, key string, n *int64) {
+	if n == nil {
+		l.null(key)
+	} else {
+		l.integer(key, *n)
+	}
+}
+
+func (a *app) showInfo(info locate.Info) error {
+	fields := []field{{"store", info.Locator}}
+	if info.Path != "" && info.Path != info.Locator {
+		fields = append(fields, field{"path", info.Path})
+	}
+	fields = append(fields, field{"backend", info.Backend}, field{"open", info.How + ": " + info.Why})
+	if info.JournalMode != "" {
+		fields = append(fields, field{"journal", info.JournalMode})
+	}
+	if info.SchemaInfo != "" {
+		fields = append(fields, field{"schema", info.SchemaInfo})
+	}
+	if len(info.Sets) == 0 {
+		fields = append(fields, field{"executions", "none: there are no tables for them"})
+	}
+	for _, s := range info.Sets {
+		fields = append(fields, field{"executions", describeSet(s)})
+	}
+	switch {
+	case !info.TreeTables:
+		fields = append(fields, field{"sessions", "none: there are no tables for them"})
+	case info.Sessions == nil:
+		fields = append(fields, field{"sessions", "?"})
+	default:
+		fields = append(fields, field{"sessions", fmt.Sprint(*info.Sessions)})
+	}
+	if len(info.Transport) > 0 {
+		fields = append(fields, field{"transport", strings.Join(info.Transport, ", ")})
+	}
+	for _, n := range info.Notes {
+		fields = append(fields, field{"note", n})
+	}
+	return a.showFields(fields)
+}
+
+func describeSet(s locate.Set) string {
+	count := "?"
+	if s.Executions != nil {
+		count = fmt.Sprint(*s.Executions)
+	}
+	prefix := "without a prefix"
+	if s.Prefix != "" {
+		prefix = "prefix " + s.Prefix
+	}
+	text := count + ", " + prefix
+	if s.Open {
+		text += ", open"
+	}
+	if len(s.Missing) > 0 {
+		text += ", lacking " + strings.Join(s.Missing, ", ")
+	}
+	return text
+}

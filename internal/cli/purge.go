@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"treering/store"
+)
+
+func (a *app) purgeCommand() *cobra.Command {
+	var expired bool
+	var version int64
+	cmd := &cobra.Command{
+		Use:   "purge [EXECUTION]",
+		Short: "Remove expired sessions, or one execution with all that is its own",
+		Long: "With --expired, remove all expired sessions. With an execution, remove it if it still has that --version, with its marks, trace, " +
+			"timers, the outbox entries to it and the spawns by it.",
+		Example: `treering purge --expired
+treering purge order-0004 --version 12`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			versioned := cmd.Flags().Changed("version")
+			switch {
+			case len(args) > 1:
+				return usagef("treering purge does not take %q", args[1])
+			case expired && (len(args) == 1 || versioned):
+				return usagef("treering purge takes --expired or an EXECUTION with its --version, not both")
+			case expired:
+				return nil
+			case len(args) == 0:
+				return usagef("treering purge needs --expired, or an EXECUTION with its --version")
+			case !versioned:
+				return usagef("treering purge %q needs --version, the one that treering execution shows", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if expired {
+				return a.withTrees(ctx, writing, func(ts store.TreeStore) error { return a.purgeExpired(ctx, ts) })
+			}
+			return a.withExecutions(ctx, writing, func(es store.ExecutionStore) error {
+				return a.purgeExecution(ctx, es, args[0], version)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&expired, "expired", false, "remove all expired sessions")
+	cmd.Flags().Int64Var(&version, "version", 0, "the version that the execution must still have")
+	return cmd
+}
+
+func (a *app) purgeExpired(ctx context.Context, ts store.TreeStore) error {
+	n, err := ts.PurgeExpired(ctx)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		var l line
+		return a.out.jsonLine(l.integer("purged", int64(n)))
+	}
+	sessions := "sessions"
+	if n == 1 {
+		sessions = "session"
+	}
+	return a.out.raw(fmt.Sprintf("removed %d expired %s\n", n, sessions))
+}
+
+func (a *app) purgeExecution(ctx context.Context, es store.ExecutionStore, id string, version int64) error {
+	purged, err := es.Purge(ctx, id, version)
+	if err != nil {
+		return err
+	}
+	if !purged {
+		found, err := versionOf(ctx, es, id)
+		if err != nil {
+			return err // not there; leftovers of it are swept
+		}
+		return &store.ConflictError{ID: id, Expected: version, Found: &found}
+	}
+	if a.json {
+		var l line
+		return a.out.jsonLine(l.text("id", id).integer("version", version).boolean("purged", true))
+	}
+	return a.out.linef("removed %s with all that was its own", id)
+}
+
+func versionOf(ctx context.Context, es store.ExecutionStore, id string) (int64, error) {
+	exe, err := es.Load(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	return exe.Version, nil
+}
