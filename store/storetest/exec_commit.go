@@ -260,6 +260,22 @@ func snapshotCases() []execCase {
 			},
 		},
 		{
+			name: "summaries are of the last commit",
+			rule: "what the caller changes in its execution after a commit shows in no list, also where it changes a text in place",
+			run: func(b *execBundle) {
+				exe := fresh("e")
+				exe.Outcome, exe.ParentID, exe.Error = ptr("ok"), ptr("p"), ptr("none")
+				b.save(exe)
+				want := store.SummaryOf(exe)
+				*exe.Outcome, *exe.ParentID, *exe.Error, *exe.ActivePath = "changed", "changed", "changed", "changed"
+				exe.DefinitionID, exe.Status, exe.RootPath = "changed", "changed", "changed"
+				page, err := b.s.ListExecutions(b.ctx, store.ExecutionFilter{}, store.PageRequest{})
+				b.ok(err)
+				b.equal("summary", page.Items, []store.Summary{want})
+				b.equal("children of p", b.ids(store.ExecutionFilter{ParentID: ptr("p")}), []string{"e"})
+			},
+		},
+		{
 			name: "lists are copies",
 			rule: "changing what a list returned changes nothing in the store",
 			run: func(b *execBundle) {

@@ -108,6 +108,22 @@ func controlCases() []execCase {
 			},
 		},
 		{
+			name: "stamps that are not there",
+			rule: "a stamp that the blob has not is not added: older engines would drop it again",
+			run: func(b *execBundle) {
+				exe := fresh("e")
+				exe.UpdatedAt = "1"
+				b.save(exe)
+				b.save(fresh("bare"))
+				for id, want := range map[string][]store.JSON{"e": {"", "1800000000.25", "", ""}, "bare": {"", "", "", ""}} {
+					_, err := b.control(b.s, store.Terminate, id)
+					b.ok(err)
+					got := b.load(id)
+					b.equal(id, []store.JSON{got.CreatedAt, got.UpdatedAt, got.FinishedAt, got.ExpiresAt}, want)
+				}
+			},
+		},
+		{
 			name: "descendants parent first",
 			rule: "live descendants follow, parent first, each by the same rule; those at rest are passed over but what lies below them is not",
 			run: func(b *execBundle) {

@@ -181,6 +181,11 @@ func listCases() []execCase {
 				page, err := b.s.ListExecutions(b.ctx, store.ExecutionFilter{Status: []store.Status{store.Done}, DefinitionID: ptr("other"), ParentID: ptr("p")}, store.PageRequest{})
 				b.ok(err)
 				b.equal("done", page.Items, []store.Summary{{ID: "e", DefinitionID: "other", Status: store.Done, Outcome: ptr("ok"), Version: 2, ParentID: ptr("p")}})
+				exe.Outcome, exe.ActivePath = ptr("better"), ptr("")
+				b.save(exe)
+				page, err = b.s.ListExecutions(b.ctx, store.ExecutionFilter{}, store.PageRequest{})
+				b.ok(err)
+				b.equal("other texts", page.Items, []store.Summary{{ID: "e", DefinitionID: "other", Status: store.Done, Outcome: ptr("better"), ActivePath: ptr(""), Version: 3, ParentID: ptr("p")}})
 				exe.Outcome, exe.ParentID = nil, nil
 				b.save(exe)
 				b.equal("roots", b.ids(store.ExecutionFilter{RootsOnly: true}), []string{"e"})

@@ -133,11 +133,13 @@ func queueCases() []execCase {
 					_, err := b.s.AckOutbox(b.ctx, seq)
 					b.ok(err)
 				}
-				f := store.QueueFilter{ExecutionID: ptr("x")}
-				b.equal("to x", collect(b, func(p store.PageRequest) (store.Page[store.OutboxEntry], error) {
-					p.Limit = 1
-					return b.s.ListOutbox(b.ctx, f, p)
-				}, outboxLine), []string{`7 to "x": E-6 E {"n":6}`})
+				for target, want := range map[string][]string{"x": {"7"}, "y": {"2", "5", "8"}, "z": {"3"}} {
+					f := store.QueueFilter{ExecutionID: &target}
+					b.equal("to "+target, collect(b, func(p store.PageRequest) (store.Page[store.OutboxEntry], error) {
+						p.Limit = 1
+						return b.s.ListOutbox(b.ctx, f, p)
+					}, func(e store.OutboxEntry) string { return fmt.Sprint(e.Seq) }), want)
+				}
 				b.equal("outbox", len(b.outbox()), 5)
 			},
 		},

@@ -129,6 +129,8 @@ func traceCases() []execCase {
 				b.ok(b.s.AppendTrace(b.ctx, "ghost", step(0)))
 				b.equal("trace", b.trace("ghost"), []string{`0 {"n":0}`})
 				b.absent("ghost")
+				_, _, err := b.s.LoadForEvent(b.ctx, "ghost", "x")
+				b.is(err, store.ErrNotFound)
 				b.equal("listed", b.ids(store.ExecutionFilter{}), []string{})
 				b.commit(store.Commit{Execution: fresh("ghost"), Trace: step(1)})
 				b.equal("trace", b.trace("ghost"), []string{`0 {"n":0}`, `1 {"n":1}`})
