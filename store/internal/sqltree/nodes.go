@@ -188,5 +188,8 @@ func (s *Store) CountNodes(ctx context.Context, session string) (int64, error) {
 			func(row *sqlite.Stmt) { count = row.ColumnInt64(0) })
 		return err
 	})
-	return count, err
+	if err != nil {
+		return 0, err
+	}
+	return count, nil
 }
