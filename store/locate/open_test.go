@@ -280,28 +280,6 @@ func TestCreateUnderANameWithACredential(t *testing.T) {
 	unchanged(t, ".", map[string]string{})
 }
 
-// A store of ours that may not be written is read, and Info says why.
-func TestOpenOursOnAReadOnlyDisk(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("permissions do not bind the superuser")
-	}
-	dir := t.TempDir()
-	path := filepath.Join(dir, "ours.db")
-	if err := mustOpen(t, path, Options{Create: true}).Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, 0o400); err != nil {
-		t.Fatal(err)
-	}
-	o := mustOpen(t, path, Options{})
-	if o.Info.Writable || len(o.Info.Notes) != 1 || !strings.HasPrefix(o.Info.Notes[0], "it cannot be written: ") {
-		t.Errorf("Info = %+v", o.Info)
-	}
-	if _, err := Open(t.Context(), path, Options{ReadWrite: true}); !errors.Is(err, store.ErrReadOnly) {
-		t.Errorf("Open for writing = %v", err)
-	}
-}
-
 func TestMemory(t *testing.T) {
 	o := mustOpen(t, "memory:", Options{})
 	if o.Executions == nil || o.Trees == nil || o.Watcher == nil || !o.Info.Writable || o.Info.Backend != "memory" {
