@@ -394,6 +394,15 @@ func (x *Index) Ancestors(r Ref) iter.Seq[Ref] {
 	}
 }
 
+// CountChildren counts the children of r, up to limit.
+func (x *Index) CountChildren(r Ref, limit int) int {
+	n := 0
+	for c := x.links[r].first; c != 0 && n < limit; c = x.links[c].next {
+		n++
+	}
+	return n
+}
+
 // Children yields the children of r in order; of the zero Ref the roots.
 func (x *Index) Children(r Ref) iter.Seq[Ref] {
 	return func(yield func(Ref) bool) {

@@ -142,6 +142,12 @@ func TestIndexRelations(t *testing.T) {
 	if diff := cmp.Diff([]string{"c", "d"}, kids); diff != "" {
 		t.Error(diff)
 	}
+	if got := x.CountChildren(ref("b"), 10); got != 2 {
+		t.Errorf("b has %d children", got)
+	}
+	if got := x.CountChildren(ref("b"), 1); got != 1 {
+		t.Errorf("b has %d children up to 1", got)
+	}
 	if _, ok := x.Find("nobody"); ok {
 		t.Error("an id that never came is found")
 	}

@@ -100,6 +100,9 @@ func (w *Widget) SetHeight(h int) {
 	}
 }
 
+// Height is how many rows are shown.
+func (w *Widget) Height() int { return w.scroll.Height }
+
 // Cursor returns the node the cursor is on; ok is false in an empty tree.
 func (w *Widget) Cursor() (r Ref, ok bool) { return w.cursor, w.cursor != 0 }
 

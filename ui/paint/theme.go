@@ -23,6 +23,7 @@ type Theme struct {
 	Rule, RuleFocus, Wall, Mark, NoMark  term.Text
 	FocusMark, Here, Arrow, Dot, Up, Dwn term.Text
 	Join                                 Joints
+	Corners                              [4]term.Text // of a box: top left and right, bottom left and right
 }
 
 // Joints are the pieces where rules meet walls.
@@ -43,7 +44,8 @@ func Default(ascii bool) *Theme {
 		Mark: term.Lit("›"), NoMark: term.Lit(" "), FocusMark: term.Lit("▸"),
 		Here: term.Lit("◆"), Arrow: term.Lit("→"), Dot: term.Lit("·"),
 		Up: term.Lit("↑"), Dwn: term.Lit("↓"),
-		Join: Joints{Left: term.Lit("┤"), Right: term.Lit("├"), Both: term.Lit("┼"), Down: term.Lit("┬")},
+		Join:    Joints{Left: term.Lit("┤"), Right: term.Lit("├"), Both: term.Lit("┼"), Down: term.Lit("┬")},
+		Corners: [4]term.Text{term.Lit("┌"), term.Lit("┐"), term.Lit("└"), term.Lit("┘")},
 	}
 	if ascii {
 		t.Tree = treeview.ASCII()
@@ -52,7 +54,7 @@ func Default(ascii bool) *Theme {
 		t.Here, t.Arrow, t.Dot = term.Lit("*"), term.Lit("->"), term.Lit("-")
 		t.Up, t.Dwn = term.Lit("^"), term.Lit("v")
 		plus := term.Lit("+")
-		t.Join = Joints{plus, plus, plus, plus}
+		t.Join, t.Corners = Joints{plus, plus, plus, plus}, [4]term.Text{plus, plus, plus, plus}
 	}
 	return t
 }

@@ -1,0 +1,376 @@
+package ui
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"treering/internal/term"
+	"treering/store"
+	"treering/tracefeed"
+	"treering/treeview"
+	"treering/ui/paint"
+	"treering/ui/when"
+)
+
+// doc is what the detail pane shows: finished lines, made off the program's
+// goroutine.
+type doc []docLine
+
+type docLine struct {
+	label, text term.Text
+	style       paint.Style
+	bold        bool // the label is a heading
+}
+
+// Bounds of a document. What is cut is said, with where to get the whole.
+const (
+	maxDocLines  = 5000
+	maxDocCells  = 4000 // of one line
+	maxJSONLevel = 24   // of indent
+)
+
+// docWriter makes documents. It is a copy of what it needs, so that commands may
+// use it.
+type docWriter struct {
+	theme *paint.Theme
+	zone  *time.Location
+	now   time.Time
+	lines doc
+}
+
+func (m *Model) writer() *docWriter {
+	return &docWriter{theme: m.theme, zone: m.zone, now: m.now()}
+}
+
+const labelWidth = 12
+
+func (w *docWriter) field(label string, text term.Text) { w.styled(label, text, "") }
+
+func (w *docWriter) styled(label string, text term.Text, s paint.Style) {
+	w.lines = append(w.lines, docLine{label: term.Lit(label).Pad(labelWidth), text: text, style: s})
+}
+
+func (w *docWriter) optional(label string, s *string) {
+	if s != nil {
+		w.field(label, term.SanitiseN(*s, maxDocCells))
+	}
+}
+
+func (w *docWriter) heading(text string) {
+	w.blank()
+	w.lines = append(w.lines, docLine{label: term.Lit(text), bold: true})
+}
+
+func (w *docWriter) note(s paint.Style, text string) {
+	w.lines = append(w.lines, docLine{text: term.SanitiseN(text, maxDocCells), style: s})
+}
+
+func (w *docWriter) blank() {
+	if len(w.lines) > 0 {
+		w.lines = append(w.lines, docLine{})
+	}
+}
+
+// json writes a value, indented.
+func (w *docWriter) json(j store.JSON) {
+	c := &lineCutter{max: 4 * maxDocCells}
+	cut, err := store.Indent(c, j, maxJSONLevel, maxDocLines)
+	if err != nil { // a lineCutter does not fail
+		w.note(w.theme.Error, err.Error())
+		return
+	}
+	c.flush()
+	for i, line := range c.lines {
+		if i == maxDocLines {
+			cut = true
+			break
+		}
+		w.lines = append(w.lines, docLine{text: term.SanitiseN(line, maxDocCells)})
+	}
+	if cut || c.cut {
+		w.note(w.theme.Warn, "cut here: a treering command with --json prints the whole")
+	}
+}
+
+// raw writes text that is not what it should be.
+func (w *docWriter) raw(b []byte) {
+	n := 0
+	for line := range strings.Lines(string(b[:min(len(b), 1<<20)])) {
+		if n++; n > maxDocLines {
+			break
+		}
+		w.lines = append(w.lines, docLine{text: term.SanitiseN(strings.TrimRight(line, "\r\n"), maxDocCells)})
+	}
+	if len(b) > 1<<20 || n > maxDocLines {
+		w.note(w.theme.Warn, "cut here: a treering command with --raw prints the whole")
+	}
+}
+
+// lineCutter collects lines and the beginnings of long ones.
+type lineCutter struct {
+	max   int
+	lines []string
+	line  []byte
+	cut   bool
+}
+
+func (c *lineCutter) Write(p []byte) (int, error) { return io.WriteString(c, string(p)) }
+
+func (c *lineCutter) WriteString(s string) (int, error) {
+	n := len(s)
+	for {
+		head, rest, found := strings.Cut(s, "\n")
+		if room := c.max - len(c.line); len(head) > room {
+			c.cut = true
+			head = strings.ToValidUTF8(head[:room], "")
+		}
+		c.line = append(c.line, head...)
+		if !found {
+			return n, nil
+		}
+		c.flush()
+		s = rest
+	}
+}
+
+func (c *lineCutter) flush() {
+	c.lines = append(c.lines, string(c.line))
+	c.line = c.line[:0]
+}
+
+// epoch writes a stamp of a blob: a number of epoch seconds, or whatever is there.
+func (w *docWriter) epoch(label string, v store.JSON) {
+	if v.IsNull() {
+		return
+	}
+	if s, ok := v.Float64(); ok {
+		w.field(label, term.Sanitise(when.Clock(s, w.now, w.zone, 3)))
+		return
+	}
+	w.field(label, term.SanitiseN(string(v), 200))
+}
+
+// node is a session tree's node.
+func (w *docWriter) node(n store.Node) doc {
+	w.field("id", term.Sanitise(n.ID))
+	if n.ParentID != nil {
+		w.field("parent", term.Sanitise(*n.ParentID))
+	} else {
+		w.field("parent", term.Lit("none, the root"))
+	}
+	w.field("kind", term.Sanitise(n.Kind))
+	w.heading("data")
+	w.json(n.Data)
+	return w.lines
+}
+
+// execution is an execution's state, as far as it is known.
+func (w *docWriter) execution(id string, s store.Summary, exe *store.Execution, err error) doc {
+	var bad *store.RowError
+	switch {
+	case errors.As(err, &bad):
+		w.field("id", term.Sanitise(id))
+		w.badRow(bad)
+		return w.lines
+	case errors.Is(err, store.ErrNotFound):
+		w.field("id", term.Sanitise(id))
+		w.note(w.theme.Warn, "not in the store: purged, or only named as a parent")
+		return w.lines
+	case err != nil:
+		w.field("id", term.Sanitise(id))
+		w.note(w.theme.Error, "cannot read it: "+err.Error())
+		w.note("", "R tries again")
+		return w.lines
+	}
+	w.field("id", term.Sanitise(id))
+	w.styled("status", statusText(s), w.theme.Status(s.Status))
+	w.optional("outcome", s.Outcome)
+	if s.Error != nil {
+		w.styled("error", term.SanitiseN(*s.Error, maxDocCells), w.theme.Error)
+	}
+	w.field("definition", term.SanitiseN(s.DefinitionID, maxDocCells))
+	w.optional("active", s.ActivePath)
+	w.field("version", term.Lit(treeview.Grouped(s.Version)))
+	w.optional("parent", s.ParentID)
+	w.epoch("created", s.CreatedAt)
+	w.epoch("updated", s.UpdatedAt)
+	w.epoch("finished", s.FinishedAt)
+	w.epoch("expires", s.ExpiresAt)
+	for _, d := range s.Drift {
+		w.styled("drift", term.SanitiseN(d.String(), maxDocCells), w.theme.Error)
+	}
+	if exe == nil {
+		w.blank()
+		w.note(w.theme.Dim, "context not seen yet: it was last committed before this explorer opened the store")
+		return w.lines
+	}
+	w.heading("context")
+	w.json(exe.Context)
+	for _, part := range []struct {
+		name  string
+		value store.JSON
+	}{{"children", exe.Children}, {"deferred", exe.Deferred}, {"history", exe.History}, {"invoke_seq", exe.InvokeSeq}} {
+		if c := store.Compact(part.value); c != "" && c != store.EmptyObject && c != store.EmptyArray {
+			w.heading(part.name)
+			w.json(part.value)
+		}
+	}
+	w.blank()
+	w.field("processed", term.Lit(treeview.Grouped(exe.ProcessedEvents)+" events"))
+	w.field("priority", term.Lit(strconv.FormatInt(exe.Priority, 10)))
+	if exe.RootPath != "" {
+		w.field("root path", term.SanitiseN(exe.RootPath, maxDocCells))
+	}
+	w.optional("machine", exe.DefinitionFQN)
+	return w.lines
+}
+
+// badRow is a row that could not be read: the error, and what is stored.
+func (w *docWriter) badRow(bad *store.RowError) {
+	w.styled("error", term.SanitiseN(bad.Err.Error(), maxDocCells), w.theme.Error)
+	w.heading("stored text")
+	if len(bad.Raw) == 0 {
+		w.note(w.theme.Dim, "nothing")
+		return
+	}
+	w.raw(bad.Raw)
+}
+
+// step is one step of a trace, and what it did to the context.
+func (w *docWriter) step(steps []tracefeed.Step, i int) doc {
+	s := steps[i]
+	if s.Bad != nil {
+		w.field("step", term.Lit(strconv.FormatInt(s.Index, 10)))
+		w.badRow(s.Bad)
+		return w.lines
+	}
+	w.field("event", stepEvent(s))
+	w.field("state", stepPath(w.theme, s))
+	if s.Timed {
+		t := term.Sanitise(when.Clock(s.At, w.now, w.zone, 3))
+		if s.Measured {
+			t = t.Plus(term.Spaces(2), term.Lit(tracefeed.Duration(s.Took)))
+		}
+		w.field("time", t)
+	}
+	if len(s.Actions) > 0 {
+		w.field("actions", joined(s.Actions))
+	}
+	if len(s.Guards) > 0 {
+		w.field("guards", joined(s.Guards))
+	}
+	if s.Note != "" {
+		w.field("note", term.SanitiseN(s.Note, maxDocCells))
+	}
+	w.heading("context")
+	w.changes(tracefeed.DiffStep(steps, i))
+	if d := store.Compact(s.EventData); d != "" && d != store.EmptyObject {
+		w.heading("event data")
+		w.json(s.EventData)
+	}
+	if !s.Context.IsNull() {
+		w.heading("context after")
+		w.json(s.Context)
+	}
+	return w.lines
+}
+
+// changes writes a structural diff: the sign says what happened, colour repeats it.
+func (w *docWriter) changes(d tracefeed.StepDiff) {
+	if said := d.Before.String(); said != "" {
+		w.note(w.theme.Warn, said)
+	}
+	if d.Before.Known() && len(d.Changes) == 0 {
+		w.note(w.theme.Dim, "not changed")
+	}
+	for _, c := range d.Changes {
+		text := term.Lit(string(c.Op) + " ").Plus(term.SanitiseN(c.Path, 400))
+		if c.Path == "" {
+			text = text.Plus(term.Lit("(all)"))
+		}
+		style := w.theme.Changed
+		switch c.Op {
+		case tracefeed.Added:
+			style = w.theme.Added
+			text = text.Plus(term.Spaces(2), term.SanitiseN(string(c.After), maxDocCells))
+		case tracefeed.Removed:
+			style = w.theme.Removed
+			text = text.Plus(term.Spaces(2), term.SanitiseN(string(c.Before), maxDocCells))
+		case tracefeed.Changed:
+			text = text.Plus(term.Spaces(2), term.SanitiseN(string(c.Before), maxDocCells/2),
+				term.Spaces(1), w.theme.Arrow, term.Spaces(1), term.SanitiseN(string(c.After), maxDocCells/2))
+		}
+		w.lines = append(w.lines, docLine{text: text, style: style})
+	}
+	if d.More {
+		w.note(w.theme.Warn, "and more changes than can be shown")
+	}
+}
+
+// outbox is an outbox entry.
+func (w *docWriter) outbox(e store.OutboxEntry) doc {
+	w.field("seq", term.Lit(strconv.FormatInt(e.Seq, 10)))
+	if e.TargetID != nil {
+		w.field("to", term.Sanitise(*e.TargetID))
+	} else {
+		w.field("to", term.Lit("nobody: the relay drops it"))
+	}
+	if e.Bad != nil {
+		w.badRow(e.Bad)
+		return w.lines
+	}
+	w.field("event", term.SanitiseN(e.Event.Kind, maxDocCells))
+	w.field("event id", term.SanitiseN(e.Event.ID, maxDocCells))
+	w.heading("event")
+	if e.Raw != "" {
+		w.json(e.Raw)
+	} else if j, err := e.Event.Encode(); err == nil {
+		w.json(j)
+	} else {
+		w.note(w.theme.Error, err.Error())
+	}
+	return w.lines
+}
+
+// spawn is a child to be created.
+func (w *docWriter) spawn(e store.SpawnEntry) doc {
+	w.field("seq", term.Lit(strconv.FormatInt(e.Seq, 10)))
+	w.field("parent", term.Sanitise(e.ParentID))
+	w.field("child", term.Sanitise(e.ChildID))
+	w.field("root path", term.SanitiseN(e.RootPath, maxDocCells))
+	if e.Bad != nil {
+		w.badRow(e.Bad)
+		return w.lines
+	}
+	w.heading("context")
+	w.json(e.Context)
+	return w.lines
+}
+
+// timer is an armed timer.
+func (w *docWriter) timer(e store.Timer) doc {
+	w.field("execution", term.Sanitise(e.ExecutionID))
+	w.field("path", term.SanitiseN(e.Path, maxDocCells))
+	if e.Bad != nil {
+		w.badRow(e.Bad)
+		return w.lines
+	}
+	w.field("fires at", term.Sanitise(when.Clock(e.FireAt, w.now, w.zone, 3)))
+	w.field("stored as", term.Lit(store.FormatFireAt(e.FireAt)))
+	w.field("event id", term.SanitiseN(store.TimeoutEventID(e.ExecutionID, e.Path, e.FireAt), maxDocCells))
+	return w.lines
+}
+
+func joined(texts []string) term.Text {
+	parts := make([]term.Text, len(texts))
+	for i, s := range texts {
+		parts[i] = term.SanitiseN(s, maxDocCells)
+	}
+	return term.Join(term.Lit(", "), parts...)
+}
+
+func (d doc) equal(o doc) bool { return slices.Equal(d, o) }

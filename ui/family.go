@@ -1,0 +1,370 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"treering/internal/term"
+	"treering/store"
+	"treering/treeview"
+	"treering/ui/paint"
+	"treering/ui/when"
+)
+
+// member is one execution of the family on the screen.
+type member struct {
+	summary store.Summary
+	current map[string]store.ChildState // children of the present entry, by id
+	timers  []store.Timer
+	// state marks a row that stands for the state its execution is in; its children
+	// are those of that state.
+	state bool
+	// stuck are those children that will never report back.
+	stuck []string
+}
+
+// maxFamily bounds how many members are read, maxFamilyTimers for how many of
+// them the timers are looked up.
+const (
+	maxFamily       = 2000
+	maxFamilyTimers = 32
+)
+
+// stateID is the row id of the state an execution is in. No execution of a store
+// of ours has such an id.
+func stateID(execution string) string { return "\x00state\x00" + execution }
+
+// openFamily shows an execution's family. Where it is on the screen already,
+// only the cursor moves.
+func (t *treePane) openFamily(m *Model, id string) tea.Cmd {
+	if t.of.kind == execution && t.members != nil {
+		if _, ok := t.members[id]; ok && t.widget.Select(id) {
+			t.of.id = id
+			t.want = ""
+			t.touch()
+			m.trail.touch()
+			return nil
+		}
+	}
+	t.reset(subject{execution, id}, treeview.Nested)
+	t.loading, t.want = true, id
+	m.trail.touch()
+	t.pace.start(m.now())
+	return t.readFamily(m, id)
+}
+
+type familyRead struct {
+	gen     int
+	of      string
+	index   *treeview.Index
+	members map[string]member
+	more    bool
+	err     error
+}
+
+// readFamily reads an execution, its ancestors, and all below the topmost of
+// them. By parent_id: the children maps forget children that returned.
+func (t *treePane) readFamily(m *Model, id string) tea.Cmd {
+	ctx, gen := t.req.begin(m.ctx)
+	es := m.es
+	return func() tea.Msg {
+		out := familyRead{gen: gen, of: id, members: map[string]member{}}
+		top := id
+		for seen := map[string]bool{}; !seen[top]; {
+			seen[top] = true
+			s, err := summaryOf(ctx, es, top)
+			if top == id && err != nil {
+				out.err = err
+				return out
+			}
+			if err != nil || s.ParentID == nil || seen[*s.ParentID] {
+				if err != nil && !errors.Is(err, store.ErrNotFound) {
+					out.err = err
+					return out
+				}
+				break
+			}
+			top = *s.ParentID
+		}
+		out.err = out.descend(ctx, es, top)
+		if out.err == nil {
+			out.build()
+		}
+		return out
+	}
+}
+
+// summaryOf reads what is known of an execution. A row that cannot be read whole
+// is a summary too.
+func summaryOf(ctx context.Context, es store.ExecutionStore, id string) (store.Summary, error) {
+	s, _, err := store.Inspect(ctx, es, id)
+	var bad *store.RowError
+	if errors.As(err, &bad) {
+		s = store.SummaryOfRow(id, s.DefinitionID, s.Version, bad.Raw)
+		if s.Bad == nil {
+			s.Bad = bad
+		}
+		return s, nil
+	}
+	return s, err
+}
+
+// descend reads the members from the top down.
+func (f *familyRead) descend(ctx context.Context, es store.ExecutionStore, top string) error {
+	if s, err := summaryOf(ctx, es, top); err == nil {
+		f.members[top] = member{summary: s}
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	for queue := []string{top}; len(queue) > 0; queue = queue[1:] {
+		parent := queue[0]
+		err := store.All(func(req store.PageRequest) (store.Page[store.Summary], error) {
+			return es.ListExecutions(ctx, store.ExecutionFilter{ParentID: &parent}, req)
+		}, func(s store.Summary) error {
+			if _, ok := f.members[s.ID]; ok {
+				return nil
+			}
+			if len(f.members) >= maxFamily {
+				f.more = true
+				return nil
+			}
+			f.members[s.ID] = member{summary: s}
+			queue = append(queue, s.ID)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return f.annotate(ctx, es)
+}
+
+// annotate reads what a family says besides its summaries: who waits for whom,
+// and the timers.
+func (f *familyRead) annotate(ctx context.Context, es store.ExecutionStore) error {
+	parents := map[string]bool{}
+	for _, mb := range f.members {
+		if mb.summary.ParentID != nil {
+			parents[*mb.summary.ParentID] = true
+		}
+	}
+	for id, mb := range f.members {
+		if parents[id] && mb.summary.Bad == nil {
+			_, exe, err := store.Inspect(ctx, es, id)
+			if err != nil && !errors.Is(err, store.ErrNotFound) {
+				return err
+			}
+			if exe != nil {
+				mb.current = map[string]store.ChildState{}
+				for _, c := range exe.ChildStates() {
+					mb.current[c.ID] = c
+				}
+			}
+		}
+		if len(f.members) <= maxFamilyTimers {
+			page, err := es.ListTimers(ctx, store.QueueFilter{ExecutionID: &id}, store.PageRequest{})
+			if err != nil && !errors.Is(err, store.ErrMissingTable) {
+				return err
+			}
+			mb.timers = page.Items
+		}
+		f.members[id] = mb
+	}
+	for id, mb := range f.members {
+		if s := mb.summary; s.Status.Is(store.Done) || s.Status.Is(store.Cancelled) || s.Status.Is(store.Failed) {
+			continue
+		}
+		for child, c := range mb.current {
+			cm, ok := f.members[child]
+			if ok && !c.Finished && (cm.summary.Status.Is(store.Failed) || cm.summary.Status.Is(store.Cancelled)) {
+				mb.stuck = append(mb.stuck, child)
+			}
+		}
+		f.members[id] = mb
+	}
+	return nil
+}
+
+// build makes the tree: children of the state an execution is in hang below a
+// row for that state, earlier ones below the execution itself.
+func (f *familyRead) build() {
+	f.index = treeview.New(treeview.ByID)
+	for id, mb := range f.members {
+		f.index.Add(treeview.Entry{ID: id, Parent: f.parentRow(id, mb), Title: id})
+	}
+	states := map[string]member{}
+	for id, mb := range f.members {
+		if mb.summary.ActivePath == nil {
+			continue
+		}
+		for child := range mb.current {
+			if _, ok := f.members[child]; ok {
+				states[stateID(id)] = member{summary: mb.summary, current: mb.current, stuck: mb.stuck, state: true}
+				f.index.Add(treeview.Entry{ID: stateID(id), Parent: &id, Title: id})
+				break
+			}
+		}
+	}
+	for id, mb := range states {
+		f.members[id] = mb
+	}
+}
+
+// parentRow is the row that a member hangs on.
+func (f *familyRead) parentRow(id string, mb member) *string {
+	if mb.summary.ParentID == nil {
+		return nil
+	}
+	parent := *mb.summary.ParentID
+	if p, ok := f.members[parent]; ok && p.summary.ActivePath != nil {
+		if _, now := p.current[id]; now {
+			row := stateID(parent)
+			return &row
+		}
+	}
+	return &parent
+}
+
+func (r familyRead) apply(m *Model) tea.Cmd {
+	t := &m.tree
+	if !t.req.ends(r.gen) || t.of.kind != execution {
+		return nil
+	}
+	again := t.pace.end(m.now())
+	t.loading = false
+	t.touch()
+	m.trail.touch()
+	var next tea.Cmd
+	if again {
+		next = t.reload(m)
+	}
+	if r.err != nil {
+		if !abandoned(r.err) && t.members == nil {
+			t.err = r.err
+		}
+		if !errors.Is(r.err, store.ErrNotFound) {
+			m.failed("cannot read the family", r.err)
+		} else {
+			t.gone = true
+		}
+		return next
+	}
+	t.err, t.gone = nil, false
+	// A state that was left has no row any more; its execution still has.
+	if at, ok := t.widget.Cursor(); ok && t.want == "" {
+		if mb := t.members[t.widget.Index().ID(at)]; mb.state && r.members[stateID(mb.summary.ID)].current == nil {
+			t.want = mb.summary.ID
+		}
+	}
+	t.members, t.more = r.members, r.more
+	t.widget.SetIndex(r.index)
+	if t.want != "" {
+		t.widget.Select(t.want)
+		t.want = ""
+	}
+	if id, ok := t.selectedMember(); ok && id != m.member {
+		next = tea.Batch(next, m.selectMember(id))
+	}
+	return next
+}
+
+// selectedMember is the execution under the cursor: of a state's row the one
+// that is in the state.
+func (t *treePane) selectedMember() (id string, ok bool) {
+	r, ok := t.widget.Cursor()
+	if !ok || t.of.kind != execution {
+		return "", false
+	}
+	id = t.widget.Index().ID(r)
+	mb, ok := t.members[id]
+	if !ok {
+		return id, true // named as a parent, and not in the store
+	}
+	return mb.summary.ID, true
+}
+
+func (t *treePane) memberRow(m *Model, i int, r treeview.Ref, w int, look look) string {
+	x, flat := t.widget.Index(), t.widget.Flat()
+	l := rowStart(m, w, look)
+	l.Put(m.theme.Dim, flat.Gutter(i, m.theme.Tree, t.levels))
+	mb, ok := t.members[x.ID(r)]
+	switch {
+	case !ok:
+		return l.Plain(term.SanitiseN(x.ID(r), w)).Put(m.theme.Warn, flat.Note(r)).String()
+	case mb.state:
+		t.stateText(m, l, mb)
+	default:
+		t.memberText(m, l, mb, shortMember(x, r), x.Leaf(r) || !t.hasState(x, r))
+	}
+	return l.Put(m.theme.Dim, flat.Note(r)).String()
+}
+
+// hasState reports whether the state that the execution is in has a row.
+func (t *treePane) hasState(x *treeview.Index, r treeview.Ref) bool {
+	_, ok := x.Find(stateID(x.ID(r)))
+	return ok
+}
+
+// shortMember is a member's id without that of the execution above it.
+func shortMember(x *treeview.Index, r treeview.Ref) string {
+	id := x.ID(r)
+	for p := range x.Ancestors(r) {
+		if rest, ok := strings.CutPrefix(id, x.ID(p)+":"); ok && rest != "" {
+			return rest
+		}
+	}
+	return id
+}
+
+func (t *treePane) stateText(m *Model, l *paint.Line, mb member) {
+	l.Put(m.theme.Info, m.theme.Here.Plus(term.Spaces(1)))
+	l.Put(m.theme.Bold, term.SanitiseN(*mb.summary.ActivePath, 60))
+	open := 0
+	for _, c := range mb.current {
+		if !c.Finished {
+			open++
+		}
+	}
+	if open > 0 {
+		l.Plain(term.Lit("  waits for ").Plus(term.Lit(treeview.Grouped(int64(open)) + " of " + treeview.Grouped(int64(len(mb.current))))))
+	}
+	if len(mb.stuck) > 0 {
+		l.Put(m.theme.Error, term.Lit("  stuck: a child will not finish"))
+	}
+}
+
+func (t *treePane) memberText(m *Model, l *paint.Line, mb member, name string, path bool) {
+	s := mb.summary
+	// At the narrowest the status has to stay on the screen, so the name yields.
+	room := max(min(l.Left()-statusWidth-2, 48), 8)
+	l.Plain(term.Sanitise(name).TruncateMiddle(room, "…")).Gap(2)
+	l.Put(m.theme.Status(s.Status), statusText(s))
+	if s.Outcome != nil && *s.Outcome != "" {
+		l.Plain(term.Spaces(1).Plus(term.SanitiseN(*s.Outcome, 40)))
+	}
+	if path && s.ActivePath != nil && *s.ActivePath != "" {
+		// A region's path begins with the region, which its name says already.
+		active := strings.TrimPrefix(*s.ActivePath, s.RootPath+".")
+		l.Plain(term.Spaces(2).Plus(term.SanitiseN(active, 60)))
+	}
+	for _, tm := range mb.timers {
+		left := m.until(tm.FireAt)
+		if left > 0 {
+			l.Put(m.theme.Info, term.Lit("  timer in "+when.Distance(left, false)))
+		} else {
+			l.Put(m.theme.Warn, term.Lit("  timer overdue by "+when.Distance(left, false)))
+		}
+	}
+	if s.Bad == nil {
+		l.Put(m.theme.Dim, term.Lit("  v"+treeview.Grouped(s.Version)))
+	}
+	if s.DefinitionID != "" && s.ParentID == nil {
+		l.Put(m.theme.Dim, term.Spaces(2).Plus(term.SanitiseN(s.DefinitionID, 40)))
+	}
+	if len(s.Drift) > 0 {
+		l.Put(m.theme.Error, term.Lit("  drift"))
+	}
+}

@@ -1,0 +1,371 @@
+package ui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"treering/internal/term"
+	"treering/store"
+	"treering/ui/layout"
+)
+
+// intent is something a user can want: one row of the table from which the
+// bindings, the footer and the help are made.
+type intent struct {
+	ID    string
+	Keys  []string      // as Bubble Tea names them; the first is the one shown
+	Panes []layout.Pane // where it applies; nil: everywhere
+	Short string        // in the footer, and before the reason why it cannot be used
+	Long  string        // in the help
+	Foot  int           // its place in the footer, lower first; 0: not there
+	Write bool          // it changes the store
+
+	why func(*Model) string // why it cannot be used now; nil: it always can
+	do  func(m *Model, key string) tea.Cmd
+}
+
+// disabled says why the intent cannot be used now, "" where it can.
+func (it *intent) disabled(m *Model) string {
+	if it.Write && !m.info.Writable {
+		return "read-only: start with --rw"
+	}
+	if it.why != nil {
+		return it.why(m)
+	}
+	return ""
+}
+
+// intents returns the table.
+func intents() []intent {
+	lists := []layout.Pane{layout.Navigator, layout.Tree, layout.Ancestry, layout.Detail, layout.Trace, layout.Queues}
+	return []intent{
+		{ID: "up", Keys: []string{"up", "k"}, Panes: lists, Short: "up", Long: "one row up", do: moving(-1)},
+		{ID: "down", Keys: []string{"down", "j"}, Panes: lists, Short: "down", Long: "one row down", do: moving(1)},
+		{ID: "page-up", Keys: []string{"pgup", "ctrl+u"}, Panes: lists, Short: "page up", Long: "a page up", do: paging(-1)},
+		{ID: "page-down", Keys: []string{"pgdown", "ctrl+d"}, Panes: lists, Short: "page down", Long: "a page down", do: paging(1)},
+		{ID: "first", Keys: []string{"g", "home"}, Panes: lists, Short: "first", Long: "to the first row", do: first},
+		{ID: "last", Keys: []string{"G", "end"}, Panes: lists, Short: "last", Long: "to the last row, reading the list through", do: last},
+
+		{ID: "previous-view", Keys: []string{"left", "h"}, Panes: []layout.Pane{layout.Navigator, layout.Queues}, Short: "other list",
+			Long: "the list before: sessions, executions, families; outbox, spawns, timers", Foot: 5, do: turning(-1)},
+		{ID: "next-view", Keys: []string{"right", "l"}, Panes: []layout.Pane{layout.Navigator, layout.Queues}, Short: "next list",
+			Long: "the next list", do: turning(1)},
+		{ID: "inward", Keys: []string{"left", "h"}, Panes: []layout.Pane{layout.Tree}, Short: "parent", Long: "to the parent; in a family, fold first",
+			do: func(m *Model, _ string) tea.Cmd { m.detail.release(); return m.tree.inward(m) }},
+		{ID: "outward", Keys: []string{"right", "l"}, Panes: []layout.Pane{layout.Tree}, Short: "child", Long: "unfold, or to the first child",
+			do: func(m *Model, _ string) tea.Cmd { m.detail.release(); return m.tree.outward(m) }},
+		{ID: "fold", Keys: []string{"space"}, Panes: []layout.Pane{layout.Tree, layout.Navigator}, Short: "fold", Foot: 6,
+			Long: "fold or unfold what is below", why: foldable, do: folding},
+		{ID: "follow", Keys: []string{"space"}, Panes: []layout.Pane{layout.Trace}, Short: "follow", Foot: 5,
+			Long: "stay on the step, or follow the newest", why: traced, do: func(m *Model, _ string) tea.Cmd { return m.trace.toggleFollow(m) }},
+		{ID: "whole-store", Keys: []string{"w"}, Panes: []layout.Pane{layout.Queues}, Short: "whole store", Foot: 6,
+			Long: "the selected execution's entries, or the whole store's", why: executionsOnly,
+			do: func(m *Model, _ string) tea.Cmd { return m.queues.widen(m) }},
+		{ID: "open", Keys: []string{"enter"}, Panes: []layout.Pane{layout.Navigator, layout.Tree, layout.Ancestry, layout.Trace, layout.Queues},
+			Short: "open", Foot: 4, Long: "go into what is selected; in the ancestry and the queues, jump to it", do: opening},
+		{ID: "back", Keys: []string{"esc"}, Short: "back", Long: "out of the zoom or the filter, then back to the navigator", do: backing},
+
+		{ID: "previous-step", Keys: []string{"["}, Short: "step back", Long: "the step before in the trace, from anywhere", why: traced, do: stepping(-1)},
+		{ID: "next-step", Keys: []string{"]"}, Short: "step on", Long: "the next step in the trace, from anywhere", why: traced, do: stepping(1)},
+
+		{ID: "focus", Keys: []string{"1", "2", "3", "4", "5", "6"}, Short: "pane", Foot: 10,
+			Long: "navigator, tree, ancestry, detail, trace, queues", do: focusing},
+		{ID: "next-pane", Keys: []string{"tab"}, Short: "next pane", Foot: 9, Long: "to the next pane", do: turningFocus(1)},
+		{ID: "previous-pane", Keys: []string{"shift+tab"}, Short: "pane before", Long: "to the pane before", do: turningFocus(-1)},
+		{ID: "zoom", Keys: []string{"z"}, Short: "zoom", Foot: 11, Long: "the focused pane alone, or all again",
+			do: func(m *Model, _ string) tea.Cmd { m.zoom = !m.zoom; m.screen.relayout(); return nil }},
+		{ID: "filter", Keys: []string{"/"}, Short: "filter", Foot: 7,
+			Long: "what the navigator shows: words, status:running, definition:shop, kind:session",
+			do:   func(m *Model, _ string) tea.Cmd { m.nav.editFilter(m); return nil }},
+
+		{ID: "append", Keys: []string{"a"}, Short: "append", Foot: 8, Panes: []layout.Pane{layout.Tree, layout.Navigator, layout.Ancestry, layout.Detail},
+			Long: "append a node under the selected one", Write: true, why: appendable, do: openAppend},
+		{ID: "acknowledge", Keys: []string{"A"}, Panes: []layout.Pane{layout.Queues}, Short: "acknowledge", Foot: 2,
+			Long: "remove the selected outbox entry or spawn without delivering it", Write: true, why: acknowledgeable, do: openAcknowledge},
+		{ID: "fire", Keys: []string{"f"}, Panes: []layout.Pane{layout.Queues}, Short: "fire", Foot: 3,
+			Long: "make the selected timer due now", Write: true, why: fireable, do: openFire},
+		{ID: "ttl", Keys: []string{"t"}, Short: "time to live", Foot: 8, Panes: []layout.Pane{layout.Navigator, layout.Tree},
+			Long: "set the session's time to live", Write: true, why: sessionOnly, do: openTTL},
+		{ID: "suspend", Keys: []string{"s"}, Short: "suspend", Long: "suspend the selected execution and its live descendants",
+			Write: true, why: controllable(store.Suspend), do: controlling(store.Suspend)},
+		{ID: "resume", Keys: []string{"r"}, Short: "resume", Long: "resume the selected execution and its live descendants",
+			Write: true, why: controllable(store.Resume), do: controlling(store.Resume)},
+		{ID: "terminate", Keys: []string{"T"}, Short: "terminate", Long: "cancel the selected execution and its live descendants for good",
+			Write: true, why: controllable(store.Terminate), do: controlling(store.Terminate)},
+
+		{ID: "copy", Keys: []string{"y"}, Short: "copy id", Long: "copy the id of what is selected", why: copyable, do: copying},
+		{ID: "about", Keys: []string{"i"}, Short: "about", Long: "what this store is, and how and why it is open as it is",
+			do: func(m *Model, _ string) tea.Cmd { m.overlay = aboutStore(m); return nil }},
+		{ID: "reload", Keys: []string{"R"}, Short: "reload", Long: "read everything on the screen again",
+			do: func(m *Model, _ string) tea.Cmd { m.say("reading again"); return m.refresh() }},
+		{ID: "help", Keys: []string{"?"}, Short: "help", Foot: 1, Long: "these keys",
+			do: func(m *Model, _ string) tea.Cmd { m.overlay = helpOverlay(m); return nil }},
+		{ID: "suspend-program", Keys: []string{"ctrl+z"}, Short: "shell", Long: "put the explorer in the background; fg brings it back",
+			do: func(*Model, string) tea.Cmd { return tea.Suspend }},
+		{ID: "quit", Keys: []string{"q", "ctrl+c"}, Short: "quit", Foot: 12, Long: "leave", do: func(m *Model, _ string) tea.Cmd { return m.quit() }},
+	}
+}
+
+// bind makes the key map of every pane. Two intents on one key of one pane would
+// be a mistake in the table; a test looks for them.
+func bind(table []intent) map[layout.Pane]map[string]*intent {
+	out := map[layout.Pane]map[string]*intent{}
+	for _, p := range layout.Panes() {
+		out[p] = map[string]*intent{}
+		for i := range table {
+			it := &table[i]
+			if it.appliesIn(p) {
+				for _, k := range it.Keys {
+					out[p][k] = it
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (it *intent) appliesIn(p layout.Pane) bool {
+	for _, q := range it.Panes {
+		if q == p {
+			return true
+		}
+	}
+	return it.Panes == nil
+}
+
+func (m *Model) lookup(key string) *intent { return m.keymap[m.focus][key] }
+
+// mover is what lists have in common.
+type mover interface {
+	move(m *Model, rows int) tea.Cmd
+	home(m *Model) tea.Cmd
+	end(m *Model) tea.Cmd
+}
+
+// focused returns the list in the focused pane and the height of its window. The
+// detail pane scrolls instead.
+func (m *Model) focused() (mover, int) {
+	switch m.focus {
+	case layout.Tree:
+		m.detail.release()
+		return &m.tree, m.tree.widget.Height()
+	case layout.Ancestry:
+		return &m.trail, m.trail.scroll.Height
+	case layout.Detail:
+		return detailScroll{&m.detail}, m.detail.height
+	case layout.Trace:
+		return &m.trace, m.trace.scroll.Height
+	case layout.Queues:
+		return &m.queues, m.queues.height()
+	}
+	m.detail.release()
+	return &m.nav, m.nav.height()
+}
+
+type detailScroll struct{ d *detailPane }
+
+func (s detailScroll) move(_ *Model, rows int) tea.Cmd { s.d.move(rows); return nil }
+func (s detailScroll) home(*Model) tea.Cmd             { s.d.home(); return nil }
+func (s detailScroll) end(*Model) tea.Cmd              { s.d.end(); return nil }
+
+func moving(rows int) func(*Model, string) tea.Cmd {
+	return func(m *Model, _ string) tea.Cmd {
+		list, _ := m.focused()
+		return list.move(m, rows)
+	}
+}
+
+func paging(windows int) func(*Model, string) tea.Cmd {
+	return func(m *Model, _ string) tea.Cmd {
+		list, height := m.focused()
+		return list.move(m, windows*max(height-1, 1))
+	}
+}
+
+func first(m *Model, _ string) tea.Cmd {
+	list, _ := m.focused()
+	return list.home(m)
+}
+
+func last(m *Model, _ string) tea.Cmd {
+	list, _ := m.focused()
+	return list.end(m)
+}
+
+func turning(by int) func(*Model, string) tea.Cmd {
+	return func(m *Model, _ string) tea.Cmd {
+		if m.focus == layout.Queues {
+			return m.queues.turn(m, by)
+		}
+		m.detail.release()
+		return m.nav.turn(m, by)
+	}
+}
+
+func folding(m *Model, _ string) tea.Cmd {
+	m.detail.release()
+	if m.focus == layout.Navigator {
+		return m.nav.families.fold(m)
+	}
+	return m.tree.fold(m)
+}
+
+func foldable(m *Model) string {
+	if m.focus == layout.Navigator && m.nav.view != familiesView {
+		return "only families fold; h and l change the list"
+	}
+	return ""
+}
+
+func opening(m *Model, _ string) tea.Cmd {
+	switch m.focus {
+	case layout.Navigator:
+		m.setFocus(layout.Tree)
+	case layout.Tree:
+		m.setFocus(layout.Detail)
+		if m.subject.kind == execution && !m.trace.traceless() {
+			m.setFocus(layout.Trace)
+			return m.trace.describe(m)
+		}
+	case layout.Ancestry:
+		m.detail.release()
+		return m.trail.open(m)
+	case layout.Trace:
+		m.setFocus(layout.Detail)
+	case layout.Queues:
+		id, ok := m.queues.concerned()
+		if !ok {
+			m.refused("open: the entry names no execution")
+			return nil
+		}
+		m.detail.release()
+		return m.jump(id)
+	}
+	return nil
+}
+
+func backing(m *Model, _ string) tea.Cmd {
+	switch {
+	case m.zoom:
+		m.zoom = false
+		m.screen.relayout()
+	case m.focus == layout.Navigator && m.nav.filter.text != "":
+		return m.nav.setFilter(m, "")
+	default:
+		return m.focusOn(layout.Navigator)
+	}
+	return nil
+}
+
+func stepping(by int) func(*Model, string) tea.Cmd {
+	return func(m *Model, _ string) tea.Cmd { return m.trace.move(m, by) }
+}
+
+func focusing(m *Model, key string) tea.Cmd {
+	return m.focusOn(layout.Pane(key[0] - '0'))
+}
+
+func turningFocus(by int) func(*Model, string) tea.Cmd {
+	return func(m *Model, _ string) tea.Cmd {
+		n := len(layout.Panes())
+		return m.focusOn(layout.Pane((int(m.focus)-1+by+n)%n + 1))
+	}
+}
+
+// focusOn moves the focus; trace and queues show their selection in the detail
+// pane as soon as they have it.
+func (m *Model) focusOn(p layout.Pane) tea.Cmd {
+	m.setFocus(p)
+	switch p {
+	case layout.Trace:
+		return m.trace.describe(m)
+	case layout.Queues:
+		return m.queues.describe(m)
+	case layout.Navigator, layout.Tree, layout.Ancestry:
+		m.detail.release()
+		return m.tree.landed(m)
+	}
+	return nil
+}
+
+// The reasons why an intent cannot be used.
+
+func traced(m *Model) string {
+	switch {
+	case m.member == "":
+		return "no execution is selected"
+	case m.trace.traceless():
+		return "no steps were recorded"
+	}
+	return ""
+}
+
+func executionsOnly(m *Model) string {
+	if m.es == nil {
+		return "this store holds no executions"
+	}
+	return ""
+}
+
+func sessionOnly(m *Model) string {
+	if m.subject.kind != session {
+		return "no session is selected"
+	}
+	return ""
+}
+
+func appendable(m *Model) string {
+	if reason := sessionOnly(m); reason != "" {
+		return reason
+	}
+	switch {
+	case m.tree.gone:
+		return "the session is gone"
+	case m.tree.loading:
+		return "the tree is still being read"
+	}
+	if _, ok := m.tree.selectedNode(); !ok && m.tree.widget.Index().Len() > 0 {
+		return "no node is selected"
+	}
+	return ""
+}
+
+func copyable(m *Model) string {
+	if m.selectedID() == "" {
+		return "nothing is selected"
+	}
+	return ""
+}
+
+// selectedID is the id of what is selected in the focused pane.
+func (m *Model) selectedID() string {
+	switch m.focus {
+	case layout.Navigator:
+		return m.nav.selected().id
+	case layout.Ancestry:
+		if t := &m.trail; t.scroll.Cursor < len(t.refs) {
+			id := t.index.ID(t.refs[t.scroll.Cursor])
+			if mb, ok := m.tree.members[id]; ok {
+				return mb.summary.ID
+			}
+			return id
+		}
+	case layout.Queues:
+		id, _ := m.queues.concerned()
+		return id
+	}
+	if id, ok := m.tree.selectedNode(); ok {
+		return id
+	}
+	return m.member
+}
+
+func copying(m *Model, _ string) tea.Cmd {
+	id := m.selectedID()
+	seq, err := term.OSC52(id, m.env)
+	if err != nil {
+		m.refused("copy id: " + err.Error())
+		return nil
+	}
+	m.say("copied " + id)
+	return tea.Raw(seq)
+}

@@ -1,0 +1,261 @@
+package ui
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"treering/internal/term"
+	"treering/store"
+	"treering/store/locate"
+	"treering/tracefeed"
+	"treering/ui/layout"
+	"treering/ui/paint"
+)
+
+// subjectKind says what the panes are about.
+type subjectKind uint8
+
+const (
+	nothing subjectKind = iota
+	session
+	execution
+)
+
+// subject is what the navigator's cursor is on, or what was jumped to.
+type subject struct {
+	kind subjectKind
+	id   string
+}
+
+// Model is the explorer's whole state. It is one value behind one pointer.
+type Model struct {
+	ctx    context.Context
+	es     store.ExecutionStore // nil: the store has none
+	ts     store.TreeStore      // nil: the store has none
+	info   locate.Info
+	env    []string
+	clock  func() time.Time
+	zone   *time.Location
+	theme  *paint.Theme
+	ascii  bool
+	poll   *tracefeed.Poll // nil: the store does not tell of changes
+	keymap map[layout.Pane]map[string]*intent
+	table  []intent
+
+	width, height int
+	focus         layout.Pane
+	lower         layout.Pane // what the shared place shows while the focus is elsewhere
+	lowerChosen   bool        // by a key; otherwise it is what there is something in
+	zoom          bool
+
+	subject subject
+	member  string // the execution that trace, detail and queues are about
+	state   memberState
+
+	nav    navigator
+	tree   treePane
+	trail  trailPane
+	detail detailPane
+	trace  tracePane
+	queues queuesPane
+	panes  [layout.Queues + 1]pane
+
+	counts   countsState
+	live     liveState
+	status   statusLine
+	overlay  *overlay
+	dialog   *dialog
+	tick     tickState
+	screen   screen
+	quitting bool
+}
+
+// pane is what the window asks of each of the six.
+type pane interface {
+	// title is what the pane's rule says: its name, and a note at the far end.
+	title(m *Model) (name, note term.Text)
+	// draw returns at most h lines of exactly w cells.
+	draw(m *Model, w, h int, focused bool) []string
+	// version changes with anything that title or draw show.
+	version() int
+}
+
+// config is what a model is made from.
+type config struct {
+	opened *locate.Opened
+	env    []string
+	now    func() time.Time
+	zone   *time.Location
+	ascii  bool
+	poll   *tracefeed.Poll
+}
+
+func newModel(ctx context.Context, c config) *Model {
+	m := &Model{
+		ctx: ctx, es: c.opened.Executions, ts: c.opened.Trees, info: c.opened.Info,
+		env: c.env, clock: c.now, zone: c.zone, ascii: c.ascii, poll: c.poll,
+		theme: paint.Default(c.ascii), focus: layout.Navigator, lower: layout.Detail,
+	}
+	m.table = intents()
+	m.keymap = bind(m.table)
+	m.nav.init(m)
+	m.tree.init()
+	m.queues.init(m)
+	m.panes = [...]pane{nil, &m.nav, &m.tree, &m.trail, &m.detail, &m.trace, &m.queues}
+	if m.poll == nil {
+		m.live.off = true
+	}
+	for _, note := range m.info.Notes {
+		m.say(note)
+		break // the others are one key away, with the rest of what is known of the store
+	}
+	return m
+}
+
+// Init starts the first readings, and the following of the store.
+func (m *Model) Init() tea.Cmd {
+	return tea.Batch(m.nav.start(m), m.counts.load(m), m.follow())
+}
+
+// now is the time by the explorer's clock.
+func (m *Model) now() time.Time { return m.clock() }
+
+// later runs an act after a while, on the program's goroutine.
+func (m *Model) later(wait time.Duration, act func(*Model) tea.Cmd) tea.Cmd {
+	if wait <= 0 {
+		return nil
+	}
+	return tea.Tick(wait, func(time.Time) tea.Msg { return answerFunc(act) })
+}
+
+// show makes the panes about something else.
+func (m *Model) show(s subject) tea.Cmd {
+	if s == m.subject {
+		return nil
+	}
+	m.subject = s
+	switch s.kind {
+	case session:
+		m.setMember("")
+		m.trace.clear()
+		m.suggestLower(layout.Detail)
+		return tea.Batch(m.tree.openSession(m, s.id), m.queues.aim(m))
+	case execution:
+		return tea.Batch(m.selectMember(s.id), m.tree.openFamily(m, s.id))
+	}
+	m.setMember("")
+	m.trace.clear()
+	m.tree.clear(m)
+	return tea.Batch(m.detail.clear(), m.queues.aim(m))
+}
+
+// setMember notes which execution is looked at.
+func (m *Model) setMember(id string) bool {
+	if m.member == id {
+		return false
+	}
+	m.member = id
+	m.state.reset()
+	return true
+}
+
+// selectMember makes trace, detail and queues about an execution.
+func (m *Model) selectMember(id string) tea.Cmd {
+	if !m.setMember(id) {
+		return m.detail.follow(m, target{kind: ofExecution, id: id})
+	}
+	m.trail.touch()
+	m.trace.clear()
+	m.detail.release()
+	return tea.Batch(
+		m.detail.follow(m, target{kind: ofExecution, id: id}),
+		m.readState(), m.trace.load(m), m.queues.aim(m),
+	)
+}
+
+// jump goes to an execution from elsewhere.
+func (m *Model) jump(id string) tea.Cmd {
+	cmd, found := m.nav.selectExecution(m, id)
+	if !found {
+		cmd = m.show(subject{execution, id})
+	}
+	m.setFocus(layout.Tree)
+	return cmd
+}
+
+// setFocus moves the focus.
+func (m *Model) setFocus(p layout.Pane) {
+	m.focus = p
+	if p > layout.Tree {
+		m.lower, m.lowerChosen = p, true
+	}
+	m.screen.relayout()
+}
+
+// suggestLower shows a pane in the shared place, unless the user chose one.
+func (m *Model) suggestLower(p layout.Pane) {
+	if !m.lowerChosen && m.lower != p {
+		m.lower = p
+		m.screen.relayout()
+	}
+}
+
+// memberState is what was last read of the execution that is looked at.
+type memberState struct {
+	summary store.Summary
+	exe     *store.Execution // nil where only the summary is known
+	known   bool
+	err     error
+	req     request
+}
+
+func (s *memberState) reset() {
+	s.req.stop()
+	*s = memberState{req: s.req}
+}
+
+type stateRead struct {
+	gen     int
+	summary store.Summary
+	exe     *store.Execution
+	err     error
+	doc     doc
+}
+
+// readState reads the execution that is looked at.
+func (m *Model) readState() tea.Cmd {
+	if m.member == "" || m.es == nil {
+		return nil
+	}
+	ctx, gen := m.state.req.begin(m.ctx)
+	es, id, w := m.es, m.member, m.writer()
+	return func() tea.Msg {
+		out := stateRead{gen: gen}
+		out.summary, out.exe, out.err = store.Inspect(ctx, es, id)
+		out.doc = w.execution(id, out.summary, out.exe, out.err)
+		return out
+	}
+}
+
+func (r stateRead) apply(m *Model) tea.Cmd {
+	if !m.state.req.ends(r.gen) || abandoned(r.err) {
+		return nil
+	}
+	m.state.summary, m.state.exe, m.state.err, m.state.known = r.summary, r.exe, r.err, true
+	if m.detail.target == (target{kind: ofExecution, id: m.member}) {
+		m.detail.set(r.doc)
+	}
+	return nil
+}
+
+// refresh reads again what the screen shows, after the store changed or when
+// asked to.
+func (m *Model) refresh() tea.Cmd {
+	cmds := []tea.Cmd{m.nav.reload(m), m.tree.reload(m), m.counts.load(m)}
+	if m.member != "" {
+		cmds = append(cmds, m.readState(), m.trace.load(m))
+	}
+	return tea.Batch(append(cmds, m.detail.reload(m), m.queues.reload(m))...)
+}

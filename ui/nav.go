@@ -1,0 +1,539 @@
+package ui
+
+import (
+	"context"
+	"math"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"treering/internal/term"
+	"treering/store"
+	"treering/treeview"
+	"treering/ui/field"
+	"treering/ui/layout"
+	"treering/ui/paint"
+	"treering/ui/when"
+)
+
+// navView is one list of the navigator.
+type navView uint8
+
+const (
+	sessionsView navView = iota
+	executionsView
+	familiesView
+)
+
+var (
+	navNames      = [...]string{sessionsView: "Sessions", executionsView: "Executions", familiesView: "Families"}
+	navShortNames = [...]string{sessionsView: "Sess", executionsView: "Exec", familiesView: "Fam"}
+)
+
+// navigator lists what the store holds.
+type navigator struct {
+	views    []navView // those the store has
+	view     navView
+	chosen   bool // the view was decided, by what there is or by a key
+	sessions pager[store.SessionInfo]
+	execs    pager[store.Summary]
+	families families
+	filter   navFilter
+	input    *field.Field // while the filter is being typed
+	before   string       // what it was before
+	rev      int
+}
+
+func (n *navigator) init(m *Model) {
+	if m.ts != nil {
+		n.views = append(n.views, sessionsView)
+		n.sessions = pager[store.SessionInfo]{
+			what:  "the sessions",
+			id:    func(s store.SessionInfo) string { return s.ID },
+			moved: func(m *Model) tea.Cmd { return n.follow(m, sessionsView) },
+			came:  func(m *Model) tea.Cmd { return n.choose(m) },
+		}
+	}
+	if m.es != nil {
+		n.views = append(n.views, executionsView, familiesView)
+		n.execs = pager[store.Summary]{
+			what:  "the executions",
+			id:    func(s store.Summary) string { return s.ID },
+			moved: func(m *Model) tea.Cmd { return n.follow(m, executionsView) },
+			came:  func(m *Model) tea.Cmd { return n.choose(m) },
+		}
+		n.families.init()
+	}
+	n.aim(m)
+	if len(n.views) > 0 {
+		n.view = n.views[0]
+	}
+	n.chosen = m.ts == nil || m.es == nil
+}
+
+// aim makes the lists read what the filter lets through.
+func (n *navigator) aim(m *Model) {
+	f := n.filter
+	if ts := m.ts; ts != nil {
+		n.sessions.fetch = func(ctx context.Context, req store.PageRequest) (store.Page[store.SessionInfo], error) {
+			return ts.ListSessions(ctx, f.sessions(), req)
+		}
+	}
+	if es := m.es; es != nil {
+		n.execs.fetch = func(ctx context.Context, req store.PageRequest) (store.Page[store.Summary], error) {
+			return es.ListExecutions(ctx, f.executions(), req)
+		}
+	}
+	n.sessions.keep, n.execs.keep = nil, nil
+	if len(f.words) > 0 {
+		n.sessions.keep = func(s store.SessionInfo) bool { return f.has(s.ID, s.Kind) }
+		n.execs.keep = f.selects
+	}
+}
+
+// start reads the first page of everything: which list is shown first depends
+// on what there is.
+func (n *navigator) start(m *Model) tea.Cmd {
+	return tea.Batch(n.sessions.load(m), n.execs.load(m))
+}
+
+// choose decides what is shown first: the sessions if there are any.
+func (n *navigator) choose(m *Model) tea.Cmd {
+	if n.chosen || !n.sessions.started || !n.execs.started {
+		return nil
+	}
+	n.chosen = true
+	if len(n.sessions.items) == 0 && len(n.execs.items) > 0 {
+		n.view = executionsView
+	}
+	return n.follow(m, n.view)
+}
+
+// follow makes the panes about what the cursor of a list is on, if that list is
+// the one on the screen.
+func (n *navigator) follow(m *Model, of navView) tea.Cmd {
+	if !n.chosen || of != n.view {
+		return nil
+	}
+	s := n.selected()
+	if m.focus == layout.Navigator || s.kind == nothing {
+		m.detail.release()
+	}
+	return m.show(s)
+}
+
+// selected is what the cursor is on.
+func (n *navigator) selected() subject {
+	switch n.view {
+	case sessionsView:
+		if s, ok := n.sessions.selected(); ok {
+			return subject{session, s.ID}
+		}
+	case executionsView:
+		if s, ok := n.execs.selected(); ok {
+			return subject{execution, s.ID}
+		}
+	case familiesView:
+		if id, ok := n.families.selected(); ok {
+			return subject{execution, id}
+		}
+	}
+	return subject{}
+}
+
+// turn shows the next list, or the one before.
+func (n *navigator) turn(m *Model, by int) tea.Cmd {
+	for i, v := range n.views {
+		if v == n.view {
+			return n.setView(m, n.views[(i+by+len(n.views))%len(n.views)])
+		}
+	}
+	return nil
+}
+
+func (n *navigator) setView(m *Model, v navView) tea.Cmd {
+	if v == n.view {
+		return nil
+	}
+	n.view, n.chosen = v, true
+	n.touch()
+	var cmd tea.Cmd
+	if v == familiesView && !n.families.started {
+		cmd = n.families.load(m)
+	}
+	return tea.Batch(cmd, n.follow(m, v))
+}
+
+// selectExecution moves the cursor to an execution, if the list on the screen
+// has it.
+func (n *navigator) selectExecution(m *Model, id string) (tea.Cmd, bool) {
+	switch n.view {
+	case sessionsView:
+		n.setView(m, executionsView)
+		return n.execs.selectID(m, id)
+	case executionsView:
+		return n.execs.selectID(m, id)
+	}
+	if !n.families.widget.Select(id) {
+		return nil, false
+	}
+	n.touch()
+	return n.follow(m, familiesView), true
+}
+
+// reload reads again what the lists show.
+func (n *navigator) reload(m *Model) tea.Cmd {
+	cmds := []tea.Cmd{n.sessions.load(m), n.execs.load(m)}
+	if n.families.started {
+		cmds = append(cmds, n.families.load(m))
+	}
+	return tea.Batch(cmds...)
+}
+
+// setFilter shows what matches only.
+func (n *navigator) setFilter(m *Model, text string) tea.Cmd {
+	f, complaint := parseFilter(text)
+	if complaint != "" {
+		m.refused(complaint)
+	}
+	if f.text == n.filter.text {
+		return nil
+	}
+	n.filter = f
+	n.aim(m)
+	cmds := []tea.Cmd{n.sessions.restart(m), n.execs.restart(m)}
+	if n.families.started {
+		cmds = append(cmds, n.families.restart(m))
+	}
+	n.touch()
+	return tea.Batch(cmds...)
+}
+
+// move moves the cursor; rows may be far beyond either end.
+func (n *navigator) move(m *Model, rows int) tea.Cmd {
+	n.rev++
+	switch n.view {
+	case sessionsView:
+		return n.sessions.move(m, rows)
+	case executionsView:
+		return n.execs.move(m, rows)
+	}
+	n.families.widget.Move(rows)
+	return n.follow(m, familiesView)
+}
+
+func (n *navigator) home(m *Model) tea.Cmd { return n.move(m, -math.MaxInt32) }
+
+func (n *navigator) end(m *Model) tea.Cmd {
+	n.rev++
+	switch n.view {
+	case sessionsView:
+		return n.sessions.end(m)
+	case executionsView:
+		return n.execs.end(m)
+	}
+	n.families.widget.End()
+	return n.follow(m, familiesView)
+}
+
+func (n *navigator) height() int {
+	switch n.view {
+	case sessionsView:
+		return n.sessions.scroll.Height
+	case executionsView:
+		return n.execs.scroll.Height
+	}
+	return n.families.height
+}
+
+func (n *navigator) touch() {
+	n.sessions.touch()
+	n.execs.touch()
+	n.families.touch()
+	n.rev++
+}
+
+func (n *navigator) version() int {
+	return n.rev + n.sessions.rev + n.execs.rev + n.families.rev
+}
+
+// nextChange is after how many seconds an expiry on the screen reads
+// differently.
+func (n *navigator) nextChange(m *Model) float64 {
+	in := math.Inf(1)
+	if n.view == sessionsView {
+		for _, s := range n.sessions.visible() {
+			if s.ExpiresAt != nil {
+				in = m.sooner(in, *s.ExpiresAt, false)
+			}
+		}
+	}
+	return in
+}
+
+func (n *navigator) title(m *Model) (name, note term.Text) {
+	for i, v := range n.views {
+		label := navNames[v]
+		if v == n.view {
+			label = "[" + label + "]"
+		} else if len(n.views) == 3 && m.screen.layout.Rects[layout.Navigator].W < 48 {
+			label = navShortNames[v]
+		}
+		if i > 0 {
+			name = name.Plus(term.Spaces(1))
+		}
+		name = name.Plus(term.Lit(label))
+	}
+	if len(n.views) == 0 {
+		name = term.Lit("Nothing")
+	}
+	return name, n.counted(m)
+}
+
+// counted says how many are shown of how many there are.
+func (n *navigator) counted(m *Model) term.Text {
+	shown, looked, done, total := 0, 0, false, "?"
+	switch n.view {
+	case sessionsView:
+		shown, looked, done = len(n.sessions.items), n.sessions.looked, n.sessions.done
+		if m.info.Sessions != nil && !done {
+			total = treeview.Grouped(*m.info.Sessions)
+		}
+	case executionsView:
+		shown, looked, done = len(n.execs.items), n.execs.looked, n.execs.done
+		total = m.counts.total(func(c store.Counts) int64 { return c.Executions })
+	case familiesView:
+		shown, looked, done = n.families.shown()
+		total = m.counts.total(func(c store.Counts) int64 { return c.Executions })
+	}
+	s := treeview.Grouped(int64(shown))
+	switch {
+	case n.filter.text != "" && n.filter.atStore() && n.view != familiesView:
+		// The store filtered: what was looked at there is not known here.
+		if !done {
+			s += "+"
+		}
+		if total != "?" {
+			s += " of " + total
+		}
+		return term.Lit(s)
+	case looked > shown && !done:
+		s += " of " + treeview.Grouped(int64(looked)) + " read"
+	case looked > shown:
+		s += " of " + treeview.Grouped(int64(looked))
+	}
+	if done || looked > shown && total == "?" {
+		return term.Lit(s)
+	}
+	return term.Lit(s + " of " + total)
+}
+
+func (n *navigator) draw(m *Model, w, h int, focused bool) []string {
+	var out []string
+	if line, ok := n.filterLine(m, w); ok {
+		out = append(out, line)
+		h--
+	}
+	var rows []string
+	switch n.view {
+	case sessionsView:
+		rows = n.sessions.draw(w, h, focused, func(s store.SessionInfo, look look) string {
+			return drawSession(m, w, s, look)
+		})
+		if len(rows) == 0 {
+			rows = n.emptyLines(m, w, n.sessions.started, n.sessions.err, "session")
+		}
+	case executionsView:
+		rows = n.execs.draw(w, h, focused, func(s store.Summary, look look) string {
+			return drawExecution(m, w, s, look)
+		})
+		if len(rows) == 0 {
+			rows = n.emptyLines(m, w, n.execs.started, n.execs.err, "execution")
+		}
+	case familiesView:
+		rows = n.families.draw(m, w, h, focused)
+		if len(rows) == 0 {
+			rows = n.emptyLines(m, w, n.families.complete, n.families.err, "execution")
+		}
+	}
+	return append(out, rows...)
+}
+
+// filterLine shows the filter while there is one.
+func (n *navigator) filterLine(m *Model, w int) (string, bool) {
+	if n.input == nil && n.filter.text == "" {
+		return "", false
+	}
+	l := paint.NewLine(w, "").Put(m.theme.Key, term.Lit("/"))
+	if n.input != nil {
+		shown, _ := n.input.View(w - 1)
+		return l.Plain(shown).String(), true
+	}
+	return l.Put(m.theme.Info, term.SanitiseN(n.filter.text, w-1)).String(), true
+}
+
+// emptyLines say why a list has no rows, and what to do about it.
+func (n *navigator) emptyLines(m *Model, w int, started bool, err error, what string) []string {
+	switch {
+	case err != nil:
+		return paragraph(w, m.theme.Error, term.Sanitise("cannot read: "+err.Error()), term.Lit("R tries again"))
+	case !started:
+		return paragraph(w, m.theme.Dim, term.Lit("reading…"))
+	case n.filter.text != "":
+		return paragraph(w, m.theme.Dim, term.Lit("no "+what+" matches"), term.Lit("esc clears the filter"))
+	case what == "session":
+		return paragraph(w, m.theme.Dim, term.Lit("no sessions yet"),
+			term.Lit("treering session create NAME makes one; treering demo shows what this looks like full"))
+	}
+	return paragraph(w, m.theme.Dim, term.Lit("no executions yet"),
+		term.Lit("they come from the program that runs them, or from treering commit"))
+}
+
+// paragraph wraps texts to a width.
+func paragraph(w int, s paint.Style, texts ...term.Text) []string {
+	var out []string
+	for _, t := range texts {
+		for _, part := range t.Wrap(max(w-2, 1)) {
+			out = append(out, paint.NewLine(w, "").Gap(1).Put(s, part).String())
+		}
+	}
+	return out
+}
+
+// rowStart begins a row: selected rows have a mark, and in the focused pane
+// they are of one piece.
+func rowStart(m *Model, w int, look look) *paint.Line {
+	switch look {
+	case selected:
+		return paint.NewLine(w, m.theme.Selected).Plain(m.theme.Mark)
+	case marked:
+		return paint.NewLine(w, "").Put(m.theme.Bold, m.theme.Mark)
+	}
+	return paint.NewLine(w, "").Plain(m.theme.NoMark)
+}
+
+func drawSession(m *Model, w int, s store.SessionInfo, look look) string {
+	l := rowStart(m, w, look)
+	var right term.Text
+	if s.ExpiresAt != nil {
+		if left := m.until(*s.ExpiresAt); left > 0 {
+			right = term.Lit("  " + when.Distance(left, false) + " left")
+		} else {
+			right = term.Lit("  expired")
+		}
+	}
+	kind := term.SanitiseN(s.Kind, 14)
+	room := max(w-1-kind.Width()-1-right.Width(), 8)
+	l.Plain(term.Sanitise(s.ID).TruncateMiddle(room, "…"))
+	l.To(w-kind.Width()-right.Width()).Put(m.theme.Dim, kind).Put(m.theme.Warn, right)
+	return l.String()
+}
+
+// statusWidth is the column of a status: the longest of the engine's words.
+const statusWidth = len(store.Cancelling)
+
+// statusText is an execution's status as a word.
+func statusText(s store.Summary) term.Text {
+	if s.Bad != nil && s.Status == "" {
+		return term.Lit("unreadable")
+	}
+	return term.SanitiseN(string(s.Status), 16)
+}
+
+func drawExecution(m *Model, w int, s store.Summary, look look) string {
+	l := rowStart(m, w, look)
+	status := statusText(s)
+	rest := term.Text{}
+	if w >= 58 {
+		rest = execNote(s)
+	}
+	idWidth := w - 2 - statusWidth
+	if !rest.Empty() {
+		idWidth = max(min(idWidth-16, 34), 20)
+	}
+	l.Plain(term.Sanitise(s.ID).TruncateMiddle(idWidth, "…"))
+	if s.Bad != nil && s.Status != "" || len(s.Drift) > 0 {
+		l.To(1+idWidth).Put(m.theme.Error, term.Lit("!"))
+	}
+	l.To(2+idWidth).Put(m.theme.Status(s.Status), status)
+	if !rest.Empty() {
+		l.To(2+idWidth+statusWidth+1).Put(m.theme.Dim, rest)
+	}
+	return l.String()
+}
+
+// execNote is what is said of an execution besides its status.
+func execNote(s store.Summary) term.Text {
+	var parts []term.Text
+	if s.Outcome != nil && *s.Outcome != "" {
+		parts = append(parts, term.SanitiseN(*s.Outcome, 40))
+	}
+	if s.ActivePath != nil && *s.ActivePath != "" {
+		parts = append(parts, term.SanitiseN(*s.ActivePath, 80))
+	}
+	return term.Join(term.Spaces(1), parts...)
+}
+
+// navFilter is what the filter line says.
+type navFilter struct {
+	text       string
+	status     []store.Status
+	kinds      []string
+	definition *string
+	words      []string // lower case
+}
+
+// parseFilter reads a filter. A complaint says what of it is not understood;
+// the rest counts.
+func parseFilter(text string) (f navFilter, complaint string) {
+	f.text = strings.TrimSpace(text)
+	for _, word := range strings.Fields(f.text) {
+		key, value, ok := strings.Cut(word, ":")
+		switch {
+		case ok && key == "status" && value != "":
+			f.status = append(f.status, store.Status(value))
+		case ok && key == "kind" && value != "":
+			f.kinds = append(f.kinds, value)
+		case ok && key == "definition" && value != "":
+			f.definition = &value
+		case ok && (key == "status" || key == "kind" || key == "definition"):
+			complaint = "filter: a value is missing after " + key + ":"
+		default:
+			f.words = append(f.words, strings.ToLower(word))
+		}
+	}
+	return f, complaint
+}
+
+func (f navFilter) sessions() store.SessionFilter { return store.SessionFilter{Kinds: f.kinds} }
+
+func (f navFilter) executions() store.ExecutionFilter {
+	return store.ExecutionFilter{Status: f.status, DefinitionID: f.definition}
+}
+
+// atStore reports whether the store does a part of the filtering.
+func (f navFilter) atStore() bool {
+	return f.status != nil || f.kinds != nil || f.definition != nil
+}
+
+// selects decides on the words, on what the list shows of an execution.
+func (f navFilter) selects(s store.Summary) bool {
+	texts := []string{s.ID, s.DefinitionID, string(s.Status)}
+	for _, p := range []*string{s.Outcome, s.ActivePath, s.Error} {
+		if p != nil {
+			texts = append(texts, *p)
+		}
+	}
+	return f.has(texts...)
+}
+
+// has reports whether every word is somewhere in the texts.
+func (f navFilter) has(texts ...string) bool {
+	all := strings.ToLower(strings.Join(texts, "\n"))
+	for _, w := range f.words {
+		if !strings.Contains(all, w) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,272 @@
+package ui
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+
+	"treering/store"
+	"treering/treeview"
+)
+
+// pager is the part of a paged list that was read so far, with a cursor that
+// stays on its item's id.
+type pager[T any] struct {
+	what  string // for errors: "the sessions"
+	id    func(T) string
+	fetch func(context.Context, store.PageRequest) (store.Page[T], error)
+	keep  func(T) bool           // nil: everything
+	moved func(m *Model) tea.Cmd // the cursor came to another item
+	came  func(m *Model) tea.Cmd // items were read
+	items []T                    // those kept
+
+	next    string
+	looked  int // items read, kept or not
+	started bool
+	done    bool
+	toEnd   bool // the cursor goes to the end once it is there
+	err     error
+
+	scroll treeview.Scroll
+	at     string // id of the item under the cursor
+	held   bool   // somebody moved the cursor
+	req    request
+	pace   pace
+	rev    int
+	cache  rowCache
+}
+
+// pagesAtOnce bounds how much of a list one command reads where a filter keeps
+// little of it.
+const pagesAtOnce = 20
+
+// rowsAtOnce is how many kept items end such a command early.
+const rowsAtOnce = 200
+
+// pageRead is the answer of a reading.
+type pageRead[T any] struct {
+	p      *pager[T]
+	gen    int
+	fresh  bool // from the beginning: replaces what is there
+	items  []T
+	next   string
+	looked int
+	err    error
+}
+
+// load reads the list from its beginning, as far as it was read before.
+func (p *pager[T]) load(m *Model) tea.Cmd {
+	if p.fetch == nil {
+		return nil
+	}
+	ok, wait := p.pace.start(m.now())
+	if !ok {
+		return m.later(wait, func(m *Model) tea.Cmd {
+			p.pace.rested()
+			return p.load(m)
+		})
+	}
+	return p.readFrom(m, "", p.looked, true)
+}
+
+// restart forgets what was read: the list is another now.
+func (p *pager[T]) restart(m *Model) tea.Cmd {
+	p.req.stop()
+	p.pace = pace{}
+	p.items, p.next, p.looked, p.started, p.done, p.err = nil, "", 0, false, false, nil
+	p.at, p.held, p.toEnd = "", false, false
+	p.scroll = treeview.Scroll{Height: p.scroll.Height}
+	p.touch()
+	return p.load(m)
+}
+
+// more reads on where the rows on the screen come near the end of what was read.
+func (p *pager[T]) more(m *Model) tea.Cmd {
+	if !p.started || p.done || p.err != nil || p.req.busy() || p.fetch == nil {
+		return nil
+	}
+	if !p.toEnd && p.scroll.Top+3*max(p.scroll.Height, 20) < len(p.items) {
+		return nil
+	}
+	return p.readFrom(m, p.next, store.DefaultLimit, false)
+}
+
+func (p *pager[T]) readFrom(m *Model, cursor string, atLeast int, fresh bool) tea.Cmd {
+	ctx, gen := p.req.begin(m.ctx)
+	fetch, keep, again := p.fetch, p.keep, fresh && p.started
+	return func() tea.Msg {
+		out := pageRead[T]{p: p, gen: gen, fresh: fresh, next: cursor}
+		for n := 0; ; n++ {
+			page, err := fetch(ctx, store.PageRequest{Cursor: out.next})
+			if err != nil {
+				out.err = err
+				return out
+			}
+			for _, item := range page.Items {
+				if keep == nil || keep(item) {
+					out.items = append(out.items, item)
+				}
+			}
+			out.looked += len(page.Items)
+			out.next = page.Next
+			// A page may be empty and yet not the last: a store bounds what one looks at.
+			enough := out.looked > 0 && out.looked >= atLeast && (keep == nil || len(out.items) >= rowsAtOnce)
+			if out.next == "" || enough || !again && n+1 == pagesAtOnce {
+				return out
+			}
+		}
+	}
+}
+
+func (r pageRead[T]) apply(m *Model) tea.Cmd {
+	p := r.p
+	if !p.req.ends(r.gen) {
+		return nil
+	}
+	again := p.pace.end(m.now())
+	if r.err != nil {
+		if abandoned(r.err) {
+			return nil
+		}
+		p.err, p.started = r.err, true
+		p.touch()
+		m.failed("cannot read "+p.what, r.err)
+		return nil
+	}
+	p.err, p.started, p.next, p.done = nil, true, r.next, r.next == ""
+	if r.fresh {
+		p.items, p.looked = r.items, r.looked
+	} else {
+		p.items, p.looked = append(p.items, r.items...), p.looked+r.looked
+	}
+	cmds := []tea.Cmd{p.settle(m)}
+	if p.toEnd && p.done {
+		p.toEnd = false
+		cmds = append(cmds, p.moveTo(m, len(p.items)-1))
+	}
+	if p.came != nil {
+		cmds = append(cmds, p.came(m))
+	}
+	if again {
+		cmds = append(cmds, p.load(m))
+	}
+	return tea.Batch(append(cmds, p.more(m))...)
+}
+
+// settle finds the cursor's item again. Where it is gone, the cursor stays on
+// its row, which is another item now.
+func (p *pager[T]) settle(m *Model) tea.Cmd {
+	p.touch()
+	if p.held || p.at != "" {
+		if row := p.find(p.at); row >= 0 {
+			p.scroll.Hold(row, len(p.items))
+			return nil
+		}
+	}
+	p.scroll.Clamp(len(p.items))
+	return p.land(m)
+}
+
+// find returns the row of an item, or -1. The usual case is that little moved.
+func (p *pager[T]) find(id string) int {
+	near := p.scroll.Cursor
+	if near < len(p.items) && p.id(p.items[near]) == id {
+		return near
+	}
+	for i, item := range p.items {
+		if p.id(item) == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// land notes which item the cursor is on.
+func (p *pager[T]) land(m *Model) tea.Cmd {
+	id := ""
+	if item, ok := p.selected(); ok {
+		id = p.id(item)
+	}
+	p.touchCursor()
+	if id == p.at {
+		return nil
+	}
+	p.at = id
+	if p.moved != nil {
+		return p.moved(m)
+	}
+	return nil
+}
+
+// selected returns the item under the cursor.
+func (p *pager[T]) selected() (item T, ok bool) {
+	if p.scroll.Cursor < len(p.items) {
+		return p.items[p.scroll.Cursor], true
+	}
+	return item, false
+}
+
+func (p *pager[T]) moveTo(m *Model, row int) tea.Cmd {
+	if len(p.items) == 0 {
+		return nil
+	}
+	p.held = true
+	p.scroll.MoveTo(row, len(p.items))
+	return tea.Batch(p.land(m), p.more(m))
+}
+
+// move moves the cursor by rows, page by windows.
+func (p *pager[T]) move(m *Model, rows int) tea.Cmd {
+	p.toEnd = false
+	return p.moveTo(m, p.scroll.Cursor+rows)
+}
+
+// end moves to the last item, reading the list through to there first.
+func (p *pager[T]) end(m *Model) tea.Cmd {
+	if p.done {
+		return p.moveTo(m, len(p.items)-1)
+	}
+	p.toEnd = true
+	p.touchCursor()
+	return p.more(m)
+}
+
+// selectID moves the cursor to an item if it was read already.
+func (p *pager[T]) selectID(m *Model, id string) (tea.Cmd, bool) {
+	row := p.find(id)
+	if row < 0 {
+		return nil, false
+	}
+	return p.moveTo(m, row), true
+}
+
+func (p *pager[T]) setHeight(h int) {
+	p.scroll.Height = max(h, 1)
+	p.scroll.Clamp(len(p.items))
+}
+
+// touch notes that rows show something else, touchCursor that only the cursor
+// moved.
+func (p *pager[T]) touch() {
+	p.cache.drop()
+	p.rev++
+}
+
+func (p *pager[T]) touchCursor() { p.rev++ }
+
+// draw returns the rows in the window.
+func (p *pager[T]) draw(w, h int, focused bool, row func(item T, look look) string) []string {
+	p.setHeight(h)
+	out := make([]string, 0, h)
+	for i := p.scroll.Top; i < min(p.scroll.Top+h, len(p.items)); i++ {
+		look := lookOf(i == p.scroll.Cursor, focused)
+		out = append(out, p.cache.get(i, look, w, func() string { return row(p.items[i], look) }))
+	}
+	return out
+}
+
+// visible returns the items in the window.
+func (p *pager[T]) visible() []T {
+	from := min(p.scroll.Top, len(p.items))
+	return p.items[from:min(from+max(p.scroll.Height, 1), len(p.items))]
+}

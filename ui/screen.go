@@ -1,0 +1,284 @@
+package ui
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"treering/internal/term"
+	"treering/ui/layout"
+	"treering/ui/paint"
+)
+
+// screen keeps what was drawn last, so that a frame costs what changed in it.
+type screen struct {
+	layout layout.Layout
+	walls  []map[int]layout.Piece
+	fits   bool // layout is that of the present window, focus and zoom
+	panes  [layout.Queues + 1]drawnPane
+	barRev int // changes with anything that header and footer show
+	drawn  int // barRev of barLines
+	// barLines are the header, the status and the keys.
+	barLines [3]string
+	content  string
+	whole    bool // content is up to date, overlays apart
+}
+
+// drawnPane is a pane's lines, its title first, as they were drawn for a
+// version, a size and a focus.
+type drawnPane struct {
+	rect    layout.Rect
+	version int
+	focused bool
+	shared  bool
+	lines   []string
+}
+
+// relayout notes that panes have other places now, bars that header or footer
+// say something else.
+func (s *screen) relayout() { s.fits = false }
+func (s *screen) bars()     { s.barRev++ }
+
+// View returns the screen. Where nothing changed it is the same string.
+func (m *Model) View() tea.View {
+	v := tea.NewView(m.draw())
+	v.AltScreen = true
+	v.WindowTitle = term.Title("treering " + m.info.Name)
+	if cursor := m.cursor(); cursor != nil {
+		v.Cursor = cursor
+	}
+	return v
+}
+
+func (m *Model) draw() string {
+	if m.width == 0 || m.height == 0 {
+		return ""
+	}
+	s := &m.screen
+	if !s.fits {
+		s.layout = layout.Compute(m.width, m.height, m.focus, m.lower, m.zoom)
+		s.walls = s.layout.Walls()
+		s.fits, s.whole = true, false
+		s.bars()
+	}
+	if s.layout.Mode == layout.TooSmall {
+		return m.tooSmall()
+	}
+	for _, p := range layout.Panes() {
+		if s.layout.Shown(p) && m.drawPane(p) {
+			s.whole = false
+		}
+	}
+	if s.drawn != s.barRev {
+		bars := [3]string{m.headerLine(m.width), m.statusText(m.width), m.keysLine(m.width)}
+		s.whole = s.whole && bars == s.barLines
+		s.drawn, s.barLines = s.barRev, bars
+	}
+	if !s.whole {
+		s.content = strings.Join(m.compose(), "\n")
+		s.whole = true
+	}
+	if m.dialog != nil || m.overlay != nil {
+		return m.overlaid()
+	}
+	return s.content
+}
+
+// drawPane brings a pane's lines up to date and reports whether they changed.
+func (m *Model) drawPane(p layout.Pane) bool {
+	s := &m.screen
+	rect, focused := s.layout.Rects[p], m.focus == p
+	shared := slices.Contains(s.layout.Tabs, p)
+	was := &s.panes[p]
+	// The title may tell what drawing finds out, so the rows are drawn first.
+	if version := m.panes[p].version(); was.lines != nil && was.rect == rect && was.version == version && was.focused == focused && was.shared == shared {
+		return false
+	}
+	rows := m.panes[p].draw(m, rect.W, rect.H-1, focused)
+	rows = rows[:min(len(rows), rect.H-1)]
+	lines := make([]string, 0, rect.H)
+	lines = append(lines, m.titleLine(p, rect.W, focused, shared))
+	lines = append(lines, rows...)
+	for len(lines) < rect.H {
+		lines = append(lines, term.Spaces(rect.W).String())
+	}
+	*was = drawnPane{rect, m.panes[p].version(), focused, shared, lines}
+	return true
+}
+
+// titleLine is a pane's rule: its number and name, those it shares its place
+// with, and its note. The focused one has a mark and a heavier rule.
+func (m *Model) titleLine(p layout.Pane, w int, focused, shared bool) string {
+	t := m.theme
+	rule, border, title := t.Rule, t.Border, t.Title
+	mark := t.Rule
+	if focused {
+		rule, border, title, mark = t.RuleFocus, t.BorderFocus, t.TitleFocus, t.FocusMark
+	}
+	name, note := m.panes[p].title(m)
+	l := paint.NewLine(w, "").Put(border, mark)
+	number := term.Lit(string(rune('0'+p)) + " ")
+	if shared {
+		note = m.neighbours(p)
+	}
+	room := w - 1 - number.Width() - 1
+	if !note.Empty() && name.Width()+note.Width()+4 <= room {
+		room -= note.Width() + 4
+	} else if shared && name.Width()+note.Width()+4 > room {
+		name = name.Truncate(max(room-note.Width()-4, 8), "…")
+		room -= note.Width() + 4
+	} else {
+		note = term.Text{}
+	}
+	l.Put(title, number.Plus(name).Truncate(max(room+number.Width(), 1), "…")).Gap(1)
+	if note.Empty() || l.Left() < note.Width()+3 {
+		return l.Fill(border, rule, w).String()
+	}
+	l.Fill(border, rule, w-note.Width()-3).Gap(1).Put(t.Dim, note).Gap(1)
+	return l.Fill(border, rule, w).String()
+}
+
+// neighbours names the panes that share a place, by the keys that show them.
+func (m *Model) neighbours(p layout.Pane) term.Text {
+	short := [...]string{layout.Navigator: "nav", layout.Tree: "tree", layout.Ancestry: "ancestry", layout.Detail: "detail",
+		layout.Trace: "trace", layout.Queues: "queues"}
+	var parts []term.Text
+	for _, q := range m.screen.layout.Tabs {
+		if q != p {
+			parts = append(parts, term.Lit(string(rune('0'+q))+" "+short[q]))
+		}
+	}
+	if len(parts) > 4 && m.width < 60 {
+		return term.Lit("1-6")
+	}
+	return term.Join(term.Spaces(1), parts...)
+}
+
+// compose joins the lines of panes and walls. It only concatenates.
+func (m *Model) compose() []string {
+	s := &m.screen
+	out := make([]string, 0, m.height)
+	out = append(out, s.barLines[0])
+	body := s.layout.Body()
+	type placed struct {
+		rect  layout.Rect
+		lines []string
+	}
+	var panes []placed
+	for _, p := range layout.Panes() {
+		if s.layout.Shown(p) {
+			panes = append(panes, placed{s.layout.Rects[p], s.panes[p].lines})
+		}
+	}
+	slices.SortFunc(panes, func(a, b placed) int { return a.rect.X - b.rect.X })
+	var b strings.Builder
+	for y := body.Y; y < body.Y+body.H; y++ {
+		b.Reset()
+		b.Grow(m.width * 2)
+		for _, p := range panes {
+			if y < p.rect.Y || y >= p.rect.Y+p.rect.H {
+				continue
+			}
+			if p.rect.X > 0 {
+				b.WriteString(m.wall(s.walls[y][p.rect.X-1], y == body.Y))
+			}
+			b.WriteString(p.lines[y-p.rect.Y])
+		}
+		out = append(out, b.String())
+	}
+	return append(out, s.barLines[1], s.barLines[2])
+}
+
+// wall is one piece of a wall; at the top nothing goes on above it.
+func (m *Model) wall(piece layout.Piece, top bool) string {
+	t := m.theme.Wall
+	switch piece {
+	case layout.JoinLeft:
+		t = m.theme.Join.Left
+	case layout.JoinRight:
+		t = m.theme.Join.Right
+	case layout.JoinBoth:
+		t = m.theme.Join.Both
+		if top {
+			t = m.theme.Join.Down
+		}
+	}
+	return paint.NewLine(1, "").Put(m.theme.Border, t).String()
+}
+
+// tooSmall is the word that a window gets in which nothing fits.
+func (m *Model) tooSmall() string {
+	lines := make([]string, m.height)
+	word := term.Lit("treering needs 40x12")
+	for i := range lines {
+		l := paint.NewLine(m.width, "")
+		if i == (m.height-1)/2 {
+			l.Gap((m.width - word.Width()) / 2).Plain(word)
+		}
+		lines[i] = l.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// headerLine says what is open, and how.
+func (m *Model) headerLine(w int) string {
+	t := m.theme
+	mode, style := term.Lit("read-only"), t.ReadOnly
+	if m.info.Writable {
+		mode, style = term.Lit("writable"), t.Writable
+	}
+	live, liveStyle := term.Lit("live"), t.Good
+	switch {
+	case m.live.off:
+		live, liveStyle = term.Lit("not followed, R reads"), t.Warn
+	case m.live.err != nil:
+		live, liveStyle = term.Lit("lost since "+m.live.lost.In(m.zone).Format("15:04:05")), t.Error
+	}
+	// How it is open is said whatever the width; what is open as far as there is room.
+	room := w - mode.Width() - live.Width() - 5
+	l := paint.NewLine(w, "").Gap(1)
+	if room >= 40 {
+		l.Put(t.Bold, term.Lit("treering")).Gap(2)
+	}
+	l.Plain(term.Sanitise(m.info.Name).TruncateMiddle(max(room-l.Used(), 4), "…"))
+	add := func(s string) bool {
+		text := term.Sanitise(s)
+		if l.Used()+2+text.Width() > room {
+			return false
+		}
+		l.Gap(2).Put(t.Dim, text)
+		return true
+	}
+	for _, set := range m.info.Sets {
+		if set.Open && set.Prefix != "" {
+			add(set.Prefix + "_")
+		}
+	}
+	if m.es != nil && m.counts.known && !add(m.counts.summary()) {
+		add(m.counts.summed())
+	}
+	l.To(w-mode.Width()-live.Width()-4).Put(style, mode).Gap(1).Put(t.Dim, t.Dot).Gap(1).Put(liveStyle, live)
+	return l.String()
+}
+
+// statusText is the line for what just happened.
+func (m *Model) statusText(w int) string {
+	return paint.NewLine(w, "").Gap(1).Put(m.status.style, m.status.text).String()
+}
+
+// keysLine names the keys that are of most use here.
+func (m *Model) keysLine(w int) string {
+	l := paint.NewLine(w, "").Gap(1)
+	for _, h := range m.hints() {
+		need := h.keys.Width() + 1 + h.text.Width()
+		if l.Left() < need {
+			break
+		}
+		l.Put(m.theme.Key, h.keys).Gap(1).Put(m.theme.Dim, h.text).Gap(2)
+	}
+	return l.String()
+}
+
+// hint is one key in the footer.
+type hint struct{ keys, text term.Text }

@@ -1,0 +1,498 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	tea "charm.land/bubbletea/v2"
+
+	"treering/internal/term"
+	"treering/store"
+	"treering/treeview"
+	"treering/ui/when"
+)
+
+// treePane shows a session's tree, or an execution's family and states.
+type treePane struct {
+	of      subject
+	widget  *treeview.Widget
+	levels  int
+	loading bool
+	err     error
+	gone    bool // the session is not in the store any more
+	info    *store.SessionInfo
+	last    string // cursor of the last page that was read
+	expect  int64  // nodes the session was seen to have
+	want    string // id to select once it is there
+	members map[string]member
+	more    bool // the family goes on beyond what was read
+	req     request
+	look    request // whether the session grew
+	pace    pace
+	rev     int
+	cache   rowCache
+}
+
+func (t *treePane) init() {
+	t.widget = treeview.NewWidget(treeview.New(treeview.ByID), treeview.Runs)
+	t.levels = treeview.DefaultLevels
+}
+
+// clear shows nothing.
+func (t *treePane) clear(m *Model) {
+	t.reset(subject{}, treeview.Runs)
+	m.trail.touch()
+}
+
+func (t *treePane) reset(of subject, shape treeview.Shape) {
+	t.req.stop()
+	t.look.stop()
+	h := t.widget
+	t.widget = treeview.NewWidget(treeview.New(treeview.ByID), shape)
+	t.widget.SetHeight(h.Height())
+	t.of, t.loading, t.err, t.gone, t.info = of, false, nil, false, nil
+	t.last, t.want, t.members, t.more, t.pace = "", "", nil, false, pace{}
+	t.touch()
+}
+
+func (t *treePane) touch() {
+	t.cache.drop()
+	t.rev++
+}
+
+func (t *treePane) version() int { return t.rev }
+
+// openSession shows a session's tree, reading it page by page behind the screen.
+func (t *treePane) openSession(m *Model, id string) tea.Cmd {
+	t.reset(subject{session, id}, treeview.Runs)
+	t.widget.Index().SetPartial(true)
+	t.loading = true
+	m.trail.touch()
+	ctx, gen := t.req.begin(m.ctx)
+	return tea.Batch(readNodes(ctx, m.ts, id, nodesRead{gen: gen}, 1), m.detail.follow(m, target{}))
+}
+
+// nodesRead is a piece of a session's tree.
+type nodesRead struct {
+	gen     int
+	entries []treeview.Entry
+	from    string // cursor of the last page in it
+	next    string
+	tail    bool // the pages behind what was read already
+	info    *store.SessionInfo
+	err     error
+}
+
+// pagesAhead is how many pages one command reads once the first is shown.
+const pagesAhead = 4
+
+// readNodes reads pages of nodes from out.next on. What is kept of a node is
+// what a row shows.
+func readNodes(ctx context.Context, ts store.TreeStore, id string, out nodesRead, pages int) tea.Cmd {
+	return func() tea.Msg {
+		out.entries = nil
+		if out.info == nil {
+			info, err := ts.Session(ctx, id)
+			if err != nil {
+				out.err = err
+				return out
+			}
+			out.info = &info
+		}
+		for range pages {
+			page, err := ts.ListNodes(ctx, id, store.PageRequest{Cursor: out.next})
+			if err != nil {
+				out.err = err
+				return out
+			}
+			for _, n := range page.Items {
+				out.entries = append(out.entries, treeview.EntryOf(n))
+			}
+			out.from, out.next = out.next, page.Next
+			if out.next == "" {
+				break
+			}
+		}
+		return out
+	}
+}
+
+func (r nodesRead) apply(m *Model) tea.Cmd {
+	t := &m.tree
+	if r.gen != t.req.gen || t.of.kind != session {
+		return nil
+	}
+	if r.err != nil {
+		t.req.ends(r.gen)
+		t.pace.end(m.now())
+		t.fail(m, r.err)
+		return nil
+	}
+	t.err, t.gone, t.info = nil, false, r.info
+	x := t.widget.Index()
+	for _, e := range r.entries {
+		x.Add(e)
+	}
+	if len(r.entries) > 0 {
+		t.widget.Grow()
+		t.touch()
+		m.trail.touch()
+	}
+	t.last = r.from
+	var next tea.Cmd
+	switch {
+	case r.next != "":
+		next = readNodes(m.ctx, m.ts, t.of.id, r, pagesAhead)
+	case r.tail && int64(x.Len()) < t.expect:
+		r.tail = false // next is "": from the beginning
+		next = readNodes(m.ctx, m.ts, t.of.id, r, pagesAhead)
+	default:
+		t.req.ends(r.gen)
+		x.SetPartial(false)
+		t.loading = false
+		t.widget.Settle()
+		t.touch()
+		if t.pace.end(m.now()) {
+			next = t.reload(m)
+		}
+	}
+	if t.want != "" && t.widget.Select(t.want) {
+		t.want = ""
+		t.touch()
+	}
+	return tea.Batch(next, t.landed(m))
+}
+
+func (t *treePane) fail(m *Model, err error) {
+	if abandoned(err) {
+		return
+	}
+	t.loading = false
+	t.touch()
+	if errors.Is(err, store.ErrNotFound) {
+		t.gone, t.err = true, nil
+		return
+	}
+	t.err = err
+	m.failed("cannot read the tree", err)
+}
+
+// landed makes the other panes about the node under the cursor.
+func (t *treePane) landed(m *Model) tea.Cmd {
+	m.trail.touch()
+	switch t.of.kind {
+	case session:
+		id, ok := t.selectedNode()
+		if !ok {
+			return m.detail.follow(m, target{})
+		}
+		return m.detail.follow(m, target{kind: ofNode, session: t.of.id, id: id})
+	case execution:
+		if id, ok := t.selectedMember(); ok {
+			return m.selectMember(id)
+		}
+	}
+	return nil
+}
+
+// selectedNode is the session's node under the cursor; ok is false on a parent
+// that is not in the store.
+func (t *treePane) selectedNode() (id string, ok bool) {
+	r, ok := t.widget.Cursor()
+	if !ok || t.of.kind != session || !t.widget.Index().Known(r) {
+		return "", false
+	}
+	return t.widget.Index().ID(r), true
+}
+
+// reload looks whether the tree grew, or reads the family again.
+func (t *treePane) reload(m *Model) tea.Cmd {
+	switch t.of.kind {
+	case session:
+		if t.loading {
+			t.pace.again = true
+			return nil
+		}
+	case execution:
+	default:
+		return nil
+	}
+	ok, wait := t.pace.start(m.now())
+	if !ok {
+		of := t.of
+		return m.later(wait, func(m *Model) tea.Cmd {
+			if m.tree.of != of {
+				return nil
+			}
+			m.tree.pace.rested()
+			return m.tree.reload(m)
+		})
+	}
+	if t.of.kind == execution {
+		return t.readFamily(m, t.of.id)
+	}
+	return t.lookForGrowth(m)
+}
+
+// grown is what was seen of a session that is on the screen.
+type grown struct {
+	gen   int
+	info  store.SessionInfo
+	nodes int64
+	same  bool // the nodes on the screen are still those in the store
+	err   error
+}
+
+// lookForGrowth counts the session's nodes: they are never changed or removed
+// one by one, so a tree of as many nodes with the same root is the same tree.
+func (t *treePane) lookForGrowth(m *Model) tea.Cmd {
+	ctx, gen := t.look.begin(m.ctx)
+	ts, id := m.ts, t.of.id
+	var probe []string
+	x := t.widget.Index()
+	for _, r := range t.widget.Visible() {
+		if x.Known(r) && len(probe) < store.MaxNodeIDs-1 {
+			probe = append(probe, x.ID(r))
+		}
+	}
+	if r, ok := t.widget.Cursor(); ok && x.Known(x.Root(r)) {
+		probe = append(probe, x.ID(x.Root(r)))
+	}
+	return func() tea.Msg {
+		out := grown{gen: gen, same: true}
+		if out.info, out.err = ts.Session(ctx, id); out.err != nil {
+			return out
+		}
+		if out.nodes, out.err = ts.CountNodes(ctx, id); out.err != nil {
+			return out
+		}
+		nodes, err := ts.Nodes(ctx, id, probe)
+		if err != nil {
+			out.err = err
+			return out
+		}
+		for _, n := range nodes {
+			out.same = out.same && n != nil
+		}
+		return out
+	}
+}
+
+func (g grown) apply(m *Model) tea.Cmd {
+	t := &m.tree
+	if !t.look.ends(g.gen) || t.of.kind != session {
+		return nil
+	}
+	if g.err != nil {
+		t.pace.end(m.now())
+		t.fail(m, g.err)
+		return nil
+	}
+	have := int64(t.widget.Index().Len())
+	if t.info == nil || !sameExpiry(t.info.ExpiresAt, g.info.ExpiresAt) || t.gone {
+		t.touch()
+	}
+	t.info, t.err = &g.info, nil
+	switch {
+	case t.gone || !g.same || g.nodes < have:
+		// The name was deleted and created anew: another tree.
+		want, _ := t.selectedNode()
+		cmd := t.openSession(m, t.of.id)
+		t.want = want
+		return cmd
+	case g.nodes == have:
+		if t.pace.end(m.now()) {
+			return t.reload(m)
+		}
+		return nil
+	}
+	// New nodes are most often the last ones; where they are not, the whole list
+	// is read again into the same tree.
+	t.loading, t.expect = true, g.nodes
+	ctx, gen := t.req.begin(m.ctx)
+	return readNodes(ctx, m.ts, t.of.id, nodesRead{gen: gen, next: t.last, info: &g.info, tail: t.last != ""}, pagesAhead)
+}
+
+func sameExpiry(a, b *float64) bool {
+	return (a == nil) == (b == nil) && (a == nil || *a == *b)
+}
+
+func (t *treePane) move(m *Model, rows int) tea.Cmd {
+	if !t.widget.Move(rows) {
+		return nil
+	}
+	t.rev++
+	return t.landed(m)
+}
+
+func (t *treePane) home(m *Model) tea.Cmd { return t.move(m, -math.MaxInt32) }
+
+func (t *treePane) end(m *Model) tea.Cmd {
+	if !t.widget.End() {
+		return nil
+	}
+	t.touch()
+	return t.landed(m)
+}
+
+// fold folds or unfolds the node under the cursor.
+func (t *treePane) fold(m *Model) tea.Cmd {
+	if !t.widget.ToggleFold() {
+		m.refused("nothing is below it")
+		return nil
+	}
+	t.touch()
+	return t.landed(m)
+}
+
+// inward folds, or goes to the parent where there is nothing to fold; outward
+// unfolds, or goes to the first child.
+func (t *treePane) inward(m *Model) tea.Cmd {
+	r, ok := t.widget.Cursor()
+	if !ok {
+		return nil
+	}
+	// A run is no level: folding it first would hide what a user wants to leave.
+	if t.of.kind == execution && t.widget.SetFolded(true) {
+		t.touch()
+		return t.landed(m)
+	}
+	if t.widget.Index().Parent(r) == 0 || !t.widget.ToParent() {
+		return nil
+	}
+	t.rev++
+	return t.landed(m)
+}
+
+func (t *treePane) outward(m *Model) tea.Cmd {
+	r, ok := t.widget.Cursor()
+	if !ok {
+		return nil
+	}
+	if t.widget.SetFolded(false) {
+		t.touch()
+		return t.landed(m)
+	}
+	if t.widget.Index().Leaf(r) {
+		return nil
+	}
+	return t.move(m, 1)
+}
+
+// selectNode moves the cursor to a node of the tree.
+func (t *treePane) selectNode(m *Model, id string) tea.Cmd {
+	if !t.widget.Select(id) {
+		return nil
+	}
+	t.touch()
+	return t.landed(m)
+}
+
+func (t *treePane) nextChange(m *Model) float64 {
+	in := math.Inf(1)
+	for _, r := range t.widget.Visible() {
+		if mb, ok := t.members[t.widget.Index().ID(r)]; ok {
+			for _, tm := range mb.timers {
+				in = m.sooner(in, tm.FireAt, false)
+			}
+		}
+	}
+	if t.info != nil && t.info.ExpiresAt != nil {
+		in = m.sooner(in, *t.info.ExpiresAt, false)
+	}
+	return in
+}
+
+func (t *treePane) title(m *Model) (name, note term.Text) {
+	x := t.widget.Index()
+	switch t.of.kind {
+	case session:
+		name = term.Lit("Tree ").Plus(m.theme.Dot, term.Spaces(1), term.SanitiseN(t.of.id, 60))
+		note = countText(x.Len(), "node", "nodes").Plus(term.Lit(", "), countText(x.Heads(), "head", "heads"))
+		if t.loading {
+			note = term.Lit("reading… ").Plus(note)
+		}
+		if t.info != nil && t.info.ExpiresAt != nil {
+			if left := m.until(*t.info.ExpiresAt); left > 0 {
+				note = note.Plus(term.Lit(", " + when.Distance(left, false) + " left"))
+			} else {
+				note = note.Plus(term.Lit(", expired"))
+			}
+		}
+	case execution:
+		name = term.Lit("Family ").Plus(m.theme.Dot, term.Spaces(1), term.SanitiseN(t.of.id, 60))
+		if n := len(t.members); n > 0 {
+			note = countText(n, "execution", "executions")
+			if t.more {
+				note = note.Plus(term.Lit(" read, there are more"))
+			}
+		}
+	default:
+		name = term.Lit("Tree")
+	}
+	return name, note
+}
+
+func countText(n int, one, many string) term.Text {
+	if n == 1 {
+		return term.Lit("1 " + one)
+	}
+	return term.Lit(treeview.Grouped(int64(n)) + " " + many)
+}
+
+func (t *treePane) draw(m *Model, w, h int, focused bool) []string {
+	t.widget.SetHeight(h)
+	t.levels = max(min(treeview.DefaultLevels, w/5), 2)
+	if t.widget.Flat().Len() == 0 {
+		return t.emptyLines(m, w)
+	}
+	var out []string
+	cursor, _ := t.widget.Cursor()
+	for i, r := range t.widget.Visible() {
+		look := lookOf(r == cursor, focused)
+		out = append(out, t.cache.get(i, look, w, func() string {
+			if t.of.kind == execution {
+				return t.memberRow(m, i, r, w, look)
+			}
+			return t.nodeRow(m, i, r, w, look)
+		}))
+	}
+	if t.gone {
+		out = append([]string{paragraph(w, m.theme.Warn, term.Lit("deleted or expired; this is what was read before"))[0]}, out...)
+		out = out[:min(len(out), h)]
+	}
+	return out
+}
+
+func (t *treePane) emptyLines(m *Model, w int) []string {
+	switch {
+	case t.err != nil:
+		return paragraph(w, m.theme.Error, term.Sanitise("cannot read: "+t.err.Error()), term.Lit("R tries again"))
+	case t.gone:
+		return paragraph(w, m.theme.Warn, term.Lit("not in the store any more: deleted or expired"))
+	case t.of.kind == nothing:
+		return paragraph(w, m.theme.Dim, term.Lit("nothing is selected"))
+	case t.loading:
+		return paragraph(w, m.theme.Dim, term.Lit("reading…"))
+	case t.of.kind == session:
+		return paragraph(w, m.theme.Dim, term.Lit("the tree is empty"), term.Lit("a appends its root"))
+	}
+	return nil
+}
+
+// kindColumn is where titles begin behind a node's mark.
+const kindColumn = 7
+
+func (t *treePane) nodeRow(m *Model, i int, r treeview.Ref, w int, look look) string {
+	x, flat := t.widget.Index(), t.widget.Flat()
+	l := rowStart(m, w, look)
+	l.Put(m.theme.Dim, flat.Gutter(i, m.theme.Tree, t.levels))
+	if !x.Known(r) {
+		return l.Plain(term.SanitiseN(x.ID(r), w)).Put(m.theme.Warn, flat.Note(r)).String()
+	}
+	kind := term.SanitiseN(x.Kind(r), 14).Pad(kindColumn)
+	l.Put(m.theme.Info, kind).Gap(1)
+	l.Plain(term.SanitiseN(x.Title(r), w))
+	return l.Put(m.theme.Dim, flat.Note(r)).String()
+}

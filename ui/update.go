@@ -1,0 +1,78 @@
+package ui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"treering/ui/layout"
+)
+
+// Update applies one message. It never waits: what takes time is a command.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case answer:
+		cmd = msg.apply(m)
+	case tea.KeyPressMsg:
+		cmd = m.key(msg)
+	case tea.PasteMsg:
+		cmd = m.paste(msg.Content)
+	case tea.WindowSizeMsg:
+		m.width, m.height = max(msg.Width, 0), max(msg.Height, 0)
+		m.screen.relayout()
+	default:
+		return m, nil
+	}
+	if m.dialog != nil {
+		m.dialog.recheck(m)
+	}
+	m.screen.bars() // the keys that can be used depend on nearly everything
+	return m, tea.Batch(cmd, m.queues.ask(m), m.keepTime())
+}
+
+// key routes a key press: to a dialog, to an overlay, to the filter being typed,
+// else to the intent it is bound to.
+func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
+	name := msg.String()
+	if name == "ctrl+c" {
+		return m.quit()
+	}
+	if m.dialog != nil {
+		return m.dialog.key(m, name, msg.Text)
+	}
+	if m.overlay != nil {
+		return m.overlay.key(m, name)
+	}
+	m.fade()
+	if m.nav.input != nil && m.focus == layout.Navigator {
+		return m.nav.filterKey(m, name, msg.Text)
+	}
+	it := m.lookup(name)
+	if it == nil && msg.BaseCode != 0 && msg.Mod == 0 {
+		// A layout without Latin letters: the key that is there on a US one.
+		it = m.lookup(string(msg.BaseCode))
+	}
+	if it == nil {
+		return nil
+	}
+	if reason := it.disabled(m); reason != "" {
+		m.refused(it.Short + ": " + reason)
+		return nil
+	}
+	return it.do(m, name)
+}
+
+// paste goes where typing goes, and nowhere else.
+func (m *Model) paste(text string) tea.Cmd {
+	switch {
+	case m.dialog != nil:
+		return m.dialog.paste(m, text)
+	case m.overlay == nil && m.nav.input != nil && m.focus == layout.Navigator:
+		return m.nav.typed(m, text)
+	}
+	return nil
+}
+
+func (m *Model) quit() tea.Cmd {
+	m.quitting = true
+	return tea.Quit
+}
