@@ -18,7 +18,11 @@ func ExampleTreeStore() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer s.Close()
+	defer func() {
+		if err := s.Close(); err != nil {
+			log.Fatal(err)
+		}
+	}()
 	trees := s.Trees()
 
 	if _, err := trees.CreateSession(ctx, "example", "session", store.Seconds(3600)); err != nil {
@@ -69,7 +73,11 @@ func ExampleAll() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer s.Close()
+	defer func() {
+		if err := s.Close(); err != nil {
+			log.Fatal(err)
+		}
+	}()
 	trees := s.Trees()
 	if _, err := trees.CreateSession(ctx, "example", "session", nil); err != nil {
 		log.Fatal(err)

@@ -121,6 +121,22 @@ func BenchmarkListChildren(b *testing.B) {
 	})
 }
 
+// BenchmarkFewChildren reads the children of one node among very many that are not.
+func BenchmarkFewChildren(b *testing.B) {
+	backends(b, func(b *testing.B, path string) {
+		s, conn := open(b, path, sqltree.Options{})
+		fill(b, s, conn, "s", 200_000, func(i int) int { return (i - 1) / 3 })
+		b.ReportAllocs()
+		b.ResetTimer()
+		for range b.N {
+			page, err := s.ListChildren(b.Context(), "s", "0191d1c2-7c31-7d33-a9a5-000000030000", store.PageRequest{})
+			if err != nil || len(page.Items) != 3 {
+				b.Fatal(len(page.Items), err)
+			}
+		}
+	})
+}
+
 func BenchmarkListHistory(b *testing.B) {
 	const count = 10_000
 	backends(b, func(b *testing.B, path string) {

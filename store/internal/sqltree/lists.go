@@ -16,10 +16,12 @@ import (
 // size of a response.
 const pageBytes = 8 << 20
 
+// The planner is told the index: left to itself it would walk all nodes of the
+// tree for the children of one.
 const (
-	listNodes    = selectNode + "AND id > ? ORDER BY id LIMIT ?"
-	listChildren = selectNode + "AND parent_id = ? AND id > ? ORDER BY id LIMIT ?"
-	listRoots    = selectNode + "AND parent_id IS NULL AND id > ? ORDER BY id LIMIT ?"
+	listNodes    = selectNode + "WHERE tree = ? AND id > ? ORDER BY id LIMIT ?"
+	listChildren = selectNode + "INDEXED BY tree_nodes_children WHERE tree = ? AND parent_id = ? AND id > ? ORDER BY id LIMIT ?"
+	listRoots    = selectNode + "INDEXED BY tree_nodes_children WHERE tree = ? AND parent_id IS NULL AND id > ? ORDER BY id LIMIT ?"
 )
 
 // ListNodes implements [store.TreeStore].

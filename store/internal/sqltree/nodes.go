@@ -9,9 +9,14 @@ import (
 )
 
 // The columns that [reader] reads, in its order.
-const selectNode = "SELECT id, parent_id, kind, data FROM tree_nodes WHERE tree = ? "
+const selectNode = "SELECT id, parent_id, kind, data FROM tree_nodes "
 
-const nodeByID = selectNode + "AND id = ?"
+const (
+	nodeByID   = selectNode + "WHERE tree = ? AND id = ?"
+	nodeExists = "SELECT 1 FROM tree_nodes WHERE tree = ? AND id = ?"
+	rootExists = "SELECT 1 FROM tree_nodes INDEXED BY tree_nodes_children WHERE tree = ? AND parent_id IS NULL LIMIT 1"
+	countNodes = "SELECT count(*) FROM tree_nodes INDEXED BY tree_nodes_children WHERE tree = ?"
+)
 
 // Append implements [store.TreeStore].
 func (s *Store) Append(ctx context.Context, session string, node store.Node) error {
@@ -41,7 +46,7 @@ func insert(conn *sqlite.Conn, number int64, node store.Node) (bool, error) {
 	if node.ParentID != nil {
 		fits, err = exists(conn, number, *node.ParentID)
 	} else {
-		fits, err = first(conn, "SELECT 1 FROM tree_nodes WHERE tree = ? AND parent_id IS NULL LIMIT 1",
+		fits, err = first(conn, rootExists,
 			func(q *sqlite.Stmt) { q.BindInt64(1, number) }, func(*sqlite.Stmt) {})
 		fits = !fits
 	}
@@ -78,7 +83,7 @@ func (s *Store) refused(conn *sqlite.Conn, t tree, node store.Node) error {
 }
 
 func exists(conn *sqlite.Conn, number int64, id string) (bool, error) {
-	return first(conn, "SELECT 1 FROM tree_nodes WHERE tree = ? AND id = ?", func(q *sqlite.Stmt) {
+	return first(conn, nodeExists, func(q *sqlite.Stmt) {
 		q.BindInt64(1, number)
 		q.BindText(2, id)
 	}, func(*sqlite.Stmt) {})
@@ -183,7 +188,7 @@ func (s *Store) CountNodes(ctx context.Context, session string) (int64, error) {
 		if err != nil {
 			return err
 		}
-		_, err = first(conn, "SELECT count(*) FROM tree_nodes WHERE tree = ?",
+		_, err = first(conn, countNodes,
 			func(q *sqlite.Stmt) { q.BindInt64(1, t.number) },
 			func(row *sqlite.Stmt) { count = row.ColumnInt64(0) })
 		return err

@@ -14,6 +14,11 @@ const (
 	reapBytes = 32 << 20 // or this much data
 )
 
+const (
+	deletedTree = "SELECT tree FROM tree_sessions WHERE id IS NULL LIMIT 1"
+	nodeSizes   = "SELECT id, octet_length(data) FROM tree_nodes WHERE tree = ? ORDER BY id"
+)
+
 // markDeleted takes the id from a tree: nobody finds it any more.
 func markDeleted(conn *sqlite.Conn, number int64) error {
 	_, err := change(conn, "UPDATE tree_sessions SET id = NULL WHERE tree = ?", func(q *sqlite.Stmt) { q.BindInt64(1, number) })
@@ -35,7 +40,7 @@ func (s *Store) reap(ctx context.Context) error {
 		var number int64
 		var found bool
 		err := s.read(ctx, func(conn *sqlite.Conn) (err error) {
-			found, err = first(conn, "SELECT tree FROM tree_sessions WHERE id IS NULL LIMIT 1", nil,
+			found, err = first(conn, deletedTree, nil,
 				func(row *sqlite.Stmt) { number = row.ColumnInt64(0) })
 			return err
 		})
@@ -61,7 +66,7 @@ func reapPortion(conn *sqlite.Conn, number int64) error {
 		nodes, bytes int64
 		rest         bool
 	)
-	err := each(conn, "SELECT id, octet_length(data) FROM tree_nodes WHERE tree = ? ORDER BY id",
+	err := each(conn, nodeSizes,
 		func(q *sqlite.Stmt) { q.BindInt64(1, number) },
 		func(row *sqlite.Stmt) bool {
 			if rest = nodes == reapNodes || bytes >= reapBytes; rest {

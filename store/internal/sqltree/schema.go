@@ -47,7 +47,8 @@ INSERT INTO tree_schema (version) VALUES (0);
 }
 
 // Columns names the tables that trees are read from, with the columns each must
-// have. A database that has them holds trees, whatever else it holds.
+// have. A database that has them holds trees, whatever else it holds. One that
+// has lost the indexes is not read: the queries name them.
 func Columns() map[string][]string {
 	return map[string][]string{
 		"tree_sessions": {"tree", "id", "kind", "expires_at"},

@@ -19,13 +19,15 @@ type tree struct {
 	live   bool
 }
 
+const treeByID = "SELECT tree, kind, expires_at FROM tree_sessions WHERE id = ?"
+
 // find looks a tree up, expired or not. An id that no tree can have finds none.
 func (s *Store) find(conn *sqlite.Conn, id string) (t tree, found bool, err error) {
 	if store.CheckID("session id", id) != nil {
 		return tree{}, false, nil
 	}
 	now := s.now()
-	found, err = first(conn, "SELECT tree, kind, expires_at FROM tree_sessions WHERE id = ?",
+	found, err = first(conn, treeByID,
 		func(q *sqlite.Stmt) { q.BindText(1, id) },
 		func(row *sqlite.Stmt) {
 			t.number = row.ColumnInt64(0)
@@ -164,6 +166,8 @@ func (s *Store) DeleteSession(ctx context.Context, id string) (bool, error) {
 // milliseconds.
 const purgeBatch = 1000
 
+const listExpired = "SELECT tree FROM tree_sessions WHERE tree > ? AND id IS NOT NULL AND expires_at <= ? ORDER BY tree LIMIT ?"
+
 // PurgeExpired implements [store.TreeStore]. Many expired trees are purged in
 // several transactions; an error comes with the number of those purged before.
 // Their nodes go as DeleteSession says.
@@ -173,8 +177,7 @@ func (s *Store) PurgeExpired(ctx context.Context) (int, error) {
 		var batch []int64
 		err := s.write(ctx, func(conn *sqlite.Conn) error {
 			batch = batch[:0]
-			err := each(conn, `SELECT tree FROM tree_sessions
-				WHERE tree > ? AND id IS NOT NULL AND expires_at <= ? ORDER BY tree LIMIT ?`,
+			err := each(conn, listExpired,
 				func(q *sqlite.Stmt) {
 					q.BindInt64(1, after)
 					q.BindFloat(2, now)
@@ -213,19 +216,8 @@ func (s *Store) ListSessions(ctx context.Context, f store.SessionFilter, page st
 	}
 	only, not := kindList(f.Kinds), kindList(f.NotKinds)
 	scope := s.scope(append([]string{"sessions", fmt.Sprint(f.Kinds != nil, len(only))}, slices.Concat(only, not)...)...)
-	query := "SELECT id, kind, expires_at FROM tree_sessions WHERE id > ?1 AND (expires_at IS NULL OR expires_at > ?2)"
 	one := len(only) == 1
-	switch {
-	case one: // read in order from the index on (kind, id)
-		query += " AND kind = ?4"
-	case f.Kinds != nil:
-		query += " AND kind IN (SELECT value FROM json_each(?4))"
-	}
-	if len(not) > 0 {
-		query += " AND kind NOT IN (SELECT value FROM json_each(?5))"
-	}
-	query += " ORDER BY id LIMIT ?3"
-
+	query := listSessions(one, f.Kinds != nil, len(not) > 0)
 	var out store.Page[store.SessionInfo]
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
 		out = store.Page[store.SessionInfo]{}
@@ -263,6 +255,23 @@ func (s *Store) ListSessions(ctx context.Context, f store.SessionFilter, page st
 		return store.Page[store.SessionInfo]{}, err
 	}
 	return out, nil
+}
+
+// listSessions is the query for one kind, which an index has in order, or for some
+// of several, and for all but some. With several, that index would have them in
+// the wrong order, and every page would sort them all: the plus keeps it out.
+func listSessions(one, only, not bool) string {
+	query := "SELECT id, kind, expires_at FROM tree_sessions WHERE id > ?1 AND (expires_at IS NULL OR expires_at > ?2)"
+	switch {
+	case one:
+		query += " AND kind = ?4"
+	case only:
+		query += " AND +kind IN (SELECT value FROM json_each(?4))"
+	}
+	if not {
+		query += " AND kind NOT IN (SELECT value FROM json_each(?5))"
+	}
+	return query + " ORDER BY id LIMIT ?3"
 }
 
 // kindList puts a selection into a form that is equal for equal selections, less
