@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"treering/store"
@@ -27,6 +28,9 @@ type list[T any] struct {
 	where   string // a condition of the list, "" for none
 	bind    func(*sqlite.Stmt)
 	binds   int // parameters in where
+	// sorted: no index has the order, so SQLite sorts; it keeps fewer rows in hand if it
+	// knows how many are wanted. read must select every row.
+	sorted bool
 	// all reads every matching row in one page, however many.
 	all bool
 	// key reads the order's columns off a row. rowid, where there is one, follows the
@@ -85,6 +89,10 @@ func (l list[T]) pageOn(conn *sqlite.Conn, e *executions, cursor string, limit i
 		sql += " WHERE " + strings.Join(conds, " AND ")
 	}
 	sql += order.by()
+	limitAt := l.binds + len(from) + 1
+	if l.sorted && !l.all {
+		sql += " LIMIT ?" + strconv.Itoa(limitAt)
+	}
 
 	var looked, size int
 	var last []value // key of the last row looked at, read when the page is over
@@ -95,6 +103,9 @@ func (l list[T]) pageOn(conn *sqlite.Conn, e *executions, cursor string, limit i
 		}
 		for i, v := range from {
 			v.bind(q, l.binds+1+i)
+		}
+		if l.sorted && !l.all {
+			q.BindInt64(limitAt, int64(limit)+1)
 		}
 	}, func(row *sqlite.Stmt) bool {
 		if full {

@@ -23,8 +23,8 @@ func (e *executions) DueTimers(ctx context.Context, now float64) ([]store.Timer,
 func (e *executions) timers(f store.QueueFilter) list[store.Timer] {
 	l := list[store.Timer]{
 		noun: tableTimers, table: e.sql.timers, columns: "SELECT fire_at, execution_id, path", order: order{columns: []string{"fire_at", "execution_id", "path"}},
-		scope: e.scopeOf("timers", f.Scope()),
-		key:   func(row *sqlite.Stmt) []value { return []value{column(row, 0), column(row, 1), column(row, 2)} },
+		scope: e.scopeOf("timers", f.Scope()), sorted: true,
+		key: func(row *sqlite.Stmt) []value { return []value{column(row, 0), column(row, 1), column(row, 2)} },
 		read: func(row *sqlite.Stmt) (store.Timer, bool, int) {
 			at, id, path := column(row, 0), column(row, 1), column(row, 2)
 			return timerOf(at, id, path), true, len(id.text) + len(path.text)
