@@ -6,4 +6,8 @@
 // beside it, crashed, or gone.
 //
 // [Detect] tells by columns which execution sets and trees a database holds.
+//
+// [Open] does all of it and offers the stores of both contracts. Reads are short
+// transactions of their own; writes go through one connection, where those that
+// come together are committed together.
 package sqlite
