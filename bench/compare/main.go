@@ -21,7 +21,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 )
 
 func main() {
@@ -39,6 +38,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	small := flags.Bool("small", false, "a tenth of the work or less, to see that it runs; goals do not apply")
+	update := flags.String("update", "", "put the figures, as Markdown, between the marks of this file too")
 	rounds := flags.Int("rounds", 3, "how often each side runs")
 	python := flags.String("python", "python3", "the Python that runs the reference")
 	flags.Usage = func() {
@@ -48,10 +48,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if *update != "" && (*small || flags.NArg() > 0) {
+		return errors.New("-update takes a full run of all groups")
+	}
 	if *rounds < 1 {
 		return fmt.Errorf("-rounds must be at least 1, not %d", *rounds)
 	}
 	chosen, err := choose(flags.Args())
+	if err != nil {
+		return err
+	}
+	pythons, err := pythonVersion(ctx, *python)
 	if err != nil {
 		return err
 	}
@@ -61,9 +68,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	defer remove()
 
-	fmt.Fprintf(stdout, "%s/%s, %d CPUs, %s; %d rounds, median\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), *rounds)
-	out := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(out, "\tours\treference\t\tbetter by\tgoal\t\t")
+	if *update != "" {
+		// Look before an hour's work, not after it.
+		if err := replaceFigures(*update, nil); err != nil {
+			return err
+		}
+	}
+	where := fmt.Sprintf("%s/%s, %d CPUs, %s, %s; median of %d rounds.", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), pythons, *rounds)
+	if *small {
+		where += " A small run: fewer rows than the names say."
+	}
+	var table [][]string
 	for _, g := range chosen {
 		ours, reference := samples{}, samples{}
 		for n := range *rounds {
@@ -76,14 +91,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			}
 		}
 		for _, r := range g.rows {
-			line, err := r.line(ours, reference, !*small)
+			cells, err := r.cells(ours, reference, !*small)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(out, line)
+			table = append(table, cells)
 		}
 	}
-	return out.Flush()
+	fmt.Fprintf(stdout, "%s\n\n", where)
+	if err := printAligned(stdout, table); err != nil || *update == "" {
+		return err
+	}
+	return replaceFigures(*update, []byte(where+"\n\n"+markdown(table)))
 }
 
 func groupNames() []string {
@@ -143,6 +162,15 @@ func (s samples) median(key string) (float64, bool) {
 		return (v[len(v)/2-1] + v[len(v)/2]) / 2, true
 	}
 	return v[len(v)/2], true
+}
+
+// pythonVersion names the reference's Python and its SQLite.
+func pythonVersion(ctx context.Context, python string) (string, error) {
+	out, err := output(ctx, python, "-c", "import platform, sqlite3; print(f'Python {platform.python_version()} with SQLite {sqlite3.sqlite_version}')")
+	if err != nil {
+		return "", fmt.Errorf("ask %s for its version: %w", python, err)
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 func runReference(ctx context.Context, python string, g group, small bool, into samples) error {
@@ -225,60 +253,4 @@ func output(ctx context.Context, name string, args ...string) ([]byte, error) {
 		return nil, fmt.Errorf("%w\n%s%s", err, out, complaint.Bytes())
 	}
 	return out, nil
-}
-
-// line is the row as tab-separated cells.
-func (r row) line(ours, reference samples, judge bool) (string, error) {
-	value, ok := ours.median(r.ours + " " + r.metric)
-	if !ok {
-		return "", fmt.Errorf("no benchmark reported %s in %s", r.ours, r.metric)
-	}
-	value *= r.scale
-	factor, theirs := 0.0, ""
-	if r.reference != "" {
-		ref, ok := reference.median(r.reference)
-		if !ok {
-			return "", fmt.Errorf("the reference did not report %s", r.reference)
-		}
-		theirs = figure(ref)
-		factor = ref / value
-		if r.moreIsGood {
-			factor = value / ref
-		}
-	}
-	cells := []string{r.name, figure(value), theirs, r.unit, "", "", ""}
-	if factor > 0 {
-		cells[4] = fmt.Sprintf("%.2fx", factor)
-	}
-	met := true
-	switch g := r.goal; {
-	case g.factor > 0:
-		cells[5], met = fmt.Sprintf("%.3gx", g.factor), factor >= g.factor
-	case g.bound == none:
-		cells[5], met = "0 "+r.unit, value == 0
-	case g.bound > 0:
-		cells[5], met = fmt.Sprintf("%.3g %s", g.bound, r.unit), value <= g.bound
-	default:
-		return strings.Join(cells, "\t") + "\t", nil
-	}
-	switch {
-	case !judge:
-		cells[6] = "not judged"
-	case met:
-		cells[6] = "met"
-	default:
-		cells[6] = "missed"
-	}
-	return strings.Join(cells, "\t") + "\t", nil
-}
-
-// figure prints three significant digits, without an exponent.
-func figure(v float64) string {
-	switch {
-	case v >= 100 || v == 0:
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	case v >= 10:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	}
-	return strconv.FormatFloat(v, 'f', 2, 64)
 }

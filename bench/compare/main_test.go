@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -38,7 +40,7 @@ func TestParseReferenceRefusesOtherLines(t *testing.T) {
 	}
 }
 
-func TestLine(t *testing.T) {
+func TestCells(t *testing.T) {
 	ours := samples{"A commits/s": {90, 400, 110}, "B ns/op": {3e6}, "C allocs/op": {0}}
 	reference := samples{"a": {50}, "b": {6}}
 	for _, c := range []struct {
@@ -50,15 +52,15 @@ func TestLine(t *testing.T) {
 		{row{"b", "ms", "B", "ns/op", 1e-6, "b", false, goal{bound: 2}}, "b 3.00 6.00 ms 2.00x 2 ms missed"},
 		{row{"c", "allocs", "C", "allocs/op", 1, "", false, goal{bound: none}}, "c 0  allocs  0 allocs met"},
 	} {
-		got, err := c.row.line(ours, reference, true)
+		got, err := c.row.cells(ours, reference, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if cells := strings.TrimSuffix(strings.ReplaceAll(got, "\t", " "), " "); cells != c.want {
-			t.Errorf("got  %q\nwant %q", cells, c.want)
+		if text := strings.Join(got, " "); text != c.want {
+			t.Errorf("got  %q\nwant %q", text, c.want)
 		}
 	}
-	if _, err := (row{ours: "D", metric: "ns/op"}).line(ours, reference, true); err == nil {
+	if _, err := (row{ours: "D", metric: "ns/op"}).cells(ours, reference, true); err == nil {
 		t.Error("a benchmark that did not run was taken")
 	}
 }
@@ -74,5 +76,31 @@ func TestRowsAreDistinct(t *testing.T) {
 			}
 			seen[key] = true
 		}
+	}
+}
+
+func TestReplaceFigures(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "figures.md")
+	if err := os.WriteFile(path, []byte("head\n"+figuresBegin+"old\n"+figuresEnd+"tail\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := replaceFigures(path, []byte(markdown([][]string{{"a", "1"}}))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "head\n" + figuresBegin + "\n|  | ours | reference | unit | better by | goal |  |\n| --- | ---: | ---: | --- | ---: | --- | --- |\n| a | 1 |\n\n" + figuresEnd + "tail\n"
+	if string(got) != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if err := os.WriteFile(path, []byte("head\ntail\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := replaceFigures(path, nil); err == nil {
+		t.Error("a file without the marks was taken")
 	}
 }

@@ -69,11 +69,11 @@ func groups() []group {
 		{"nodes", "^BenchmarkNodes$", "1s", "20x", []row{
 			took("list 1e6 nodes by pages", "ms", ms, "Nodes/list_all", "nodes/list_all", goal{factor: 1.6}),
 			took("first page of 1000", "us", us, "Nodes/page_first", "nodes/page_first", goal{bound: 350}),
-			took("page in the middle", "us", us, "Nodes/page_middle", "nodes/page_middle", goal{bound: 600}),
+			took("page in the middle of them", "us", us, "Nodes/page_middle", "nodes/page_middle", goal{bound: 600}),
 		}},
 		{"children", "^BenchmarkChildren$", "1s", "20x", []row{
 			took("100,000 children by pages", "ms", ms, "Children/list_all", "children/list_all", goal{bound: 45}),
-			took("page in the middle", "us", us, "Children/page_middle", "children/page_middle", goal{bound: 600}),
+			took("page in the middle of the children", "us", us, "Children/page_middle", "children/page_middle", goal{bound: 600}),
 		}},
 		{"ancestry", "^BenchmarkAncestry$", "1s", "20x", []row{
 			took("ancestry 10,000 deep", "ms", ms, "Ancestry", "ancestry/by_parent", goal{bound: 8}),
