@@ -215,11 +215,11 @@ func (d *detailPane) draw(m *Model, w, h int, _ bool) []string {
 	d.wrap(w)
 	d.height = h
 	d.top = min(d.top, max(len(d.wrapped)-h, 0))
-	if !d.known {
-		return paragraph(w, m.theme.Dim, term.Lit("reading…"))
-	}
-	if d.target.kind == ofNothing {
+	switch {
+	case d.target.kind == ofNothing:
 		return paragraph(w, m.theme.Dim, term.Lit("nothing is selected"))
+	case !d.known:
+		return paragraph(w, m.theme.Dim, term.Lit("reading…"))
 	}
 	var out []string
 	for _, wl := range d.wrapped[d.top:min(d.top+h, len(d.wrapped))] {

@@ -27,7 +27,7 @@ type dialog struct {
 	verb    string             // what confirming does
 	confirm string             // the key that does: never the one that opened it
 	effect  func() []dialogRow // what will happen
-	command func() string      // the command that does the same
+	command func() string      // the command that does the same; "" while there is none yet
 	// guard says why the target is not what it was when the dialog opened; "" while
 	// it is. It looks at what was read last.
 	guard func(m *Model) string
@@ -213,7 +213,7 @@ func (d *dialog) box(m *Model, w, h int) []string {
 	inner := w - 4
 	var rows []string
 	put := func(r dialogRow, most int) {
-		parts := r.text.Wrap(max(inner-dialogLabel, 8))
+		parts := lines(r.text, max(inner-dialogLabel, 8))
 		if len(parts) > most {
 			parts = parts[:most]
 			parts[most-1] = parts[most-1].Truncate(max(inner-dialogLabel-1, 1), "").Plus(term.Lit("…"))
@@ -244,8 +244,8 @@ func (d *dialog) box(m *Model, w, h int) []string {
 	for _, r := range d.effect() {
 		put(r, 4)
 	}
-	if d.command != nil {
-		put(dialogRow{term.Lit("command"), term.SanitiseN(d.command(), 1000), m.theme.Dim}, 3)
+	if command := d.command(); command != "" {
+		put(dialogRow{term.Lit("command"), term.SanitiseN(command, 1000), m.theme.Dim}, 3)
 	}
 	last := d.answerLine(m, inner)
 	// Too low a window shows the target, the fields and how to answer.

@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -183,6 +184,7 @@ func (f *familyRead) annotate(ctx context.Context, es store.ExecutionStore) erro
 				mb.stuck = append(mb.stuck, child)
 			}
 		}
+		slices.Sort(mb.stuck)
 		f.members[id] = mb
 	}
 	return nil
@@ -322,6 +324,10 @@ func shortMember(x *treeview.Index, r treeview.Ref) string {
 func (t *treePane) stateText(m *Model, l *paint.Line, mb member) {
 	l.Put(m.theme.Info, m.theme.Here.Plus(term.Spaces(1)))
 	l.Put(m.theme.Bold, term.SanitiseN(*mb.summary.ActivePath, 60))
+	if len(mb.stuck) > 0 {
+		child := t.members[mb.stuck[0]].summary
+		l.Put(m.theme.Error, term.Lit("  stuck: a child is ").Plus(statusText(child)))
+	}
 	open := 0
 	for _, c := range mb.current {
 		if !c.Finished {
@@ -329,10 +335,7 @@ func (t *treePane) stateText(m *Model, l *paint.Line, mb member) {
 		}
 	}
 	if open > 0 {
-		l.Plain(term.Lit("  waits for ").Plus(term.Lit(treeview.Grouped(int64(open)) + " of " + treeview.Grouped(int64(len(mb.current))))))
-	}
-	if len(mb.stuck) > 0 {
-		l.Put(m.theme.Error, term.Lit("  stuck: a child will not finish"))
+		l.Plain(term.Lit("  waits for " + treeview.Grouped(int64(open)) + " of " + treeview.Grouped(int64(len(mb.current)))))
 	}
 }
 

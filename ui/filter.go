@@ -1,8 +1,11 @@
 package ui
 
 import (
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
+	"treering/store"
 	"treering/ui/field"
 	"treering/ui/layout"
 )
@@ -58,4 +61,68 @@ func (n *navigator) closeFilter(m *Model, text string) tea.Cmd {
 	n.touch()
 	m.screen.bars()
 	return n.setFilter(m, text)
+}
+
+// navFilter is what the filter line says.
+type navFilter struct {
+	text       string
+	status     []store.Status
+	kinds      []string
+	definition *string
+	words      []string // lower case
+}
+
+// parseFilter reads a filter. A complaint says what of it is not understood;
+// the rest counts.
+func parseFilter(text string) (f navFilter, complaint string) {
+	f.text = strings.TrimSpace(text)
+	for _, word := range strings.Fields(f.text) {
+		key, value, ok := strings.Cut(word, ":")
+		switch {
+		case ok && key == "status" && value != "":
+			f.status = append(f.status, store.Status(value))
+		case ok && key == "kind" && value != "":
+			f.kinds = append(f.kinds, value)
+		case ok && key == "definition" && value != "":
+			f.definition = &value
+		case ok && (key == "status" || key == "kind" || key == "definition"):
+			complaint = "filter: a value is missing after " + key + ":"
+		default:
+			f.words = append(f.words, strings.ToLower(word))
+		}
+	}
+	return f, complaint
+}
+
+func (f navFilter) sessions() store.SessionFilter { return store.SessionFilter{Kinds: f.kinds} }
+
+func (f navFilter) executions() store.ExecutionFilter {
+	return store.ExecutionFilter{Status: f.status, DefinitionID: f.definition}
+}
+
+// atStore reports whether the store does a part of the filtering.
+func (f navFilter) atStore() bool {
+	return f.status != nil || f.kinds != nil || f.definition != nil
+}
+
+// selects decides on the words, on what the list shows of an execution.
+func (f navFilter) selects(s store.Summary) bool {
+	texts := []string{s.ID, s.DefinitionID, string(s.Status)}
+	for _, p := range []*string{s.Outcome, s.ActivePath, s.Error} {
+		if p != nil {
+			texts = append(texts, *p)
+		}
+	}
+	return f.has(texts...)
+}
+
+// has reports whether every word is somewhere in the texts.
+func (f navFilter) has(texts ...string) bool {
+	all := strings.ToLower(strings.Join(texts, "\n"))
+	for _, w := range f.words {
+		if !strings.Contains(all, w) {
+			return false
+		}
+	}
+	return true
 }

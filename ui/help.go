@@ -204,7 +204,7 @@ func (o *overlay) box(m *Model, w, h int) []string {
 			rows = append(rows, paint.NewLine(inner, "").Put(line.style, line.text).String())
 			continue
 		}
-		parts := line.text.Wrap(max(inner-keyWidth-2, 10))
+		parts := lines(line.text, max(inner-keyWidth-2, 10))
 		if !line.note.Empty() {
 			last := len(parts) - 1
 			if parts[last].Width()+2+line.note.Width() > inner-keyWidth-2 {

@@ -80,7 +80,7 @@ func (m *Model) keepTime() tea.Cmd {
 	}
 	m.tick = tickState{at: at, gen: m.tick.gen + 1}
 	gen := m.tick.gen
-	return tea.Tick(wait, func(time.Time) tea.Msg { return timePassed(gen) })
+	return m.after(wait, func() tea.Msg { return timePassed(gen) })
 }
 
 type timePassed int

@@ -37,6 +37,7 @@ type Model struct {
 	info   locate.Info
 	env    []string
 	clock  func() time.Time
+	after  func(time.Duration, func() tea.Msg) tea.Cmd // runs something later
 	zone   *time.Location
 	theme  *paint.Theme
 	ascii  bool
@@ -87,6 +88,7 @@ type config struct {
 	opened *locate.Opened
 	env    []string
 	now    func() time.Time
+	after  func(time.Duration, func() tea.Msg) tea.Cmd // nil: by the system's clock
 	zone   *time.Location
 	ascii  bool
 	poll   *tracefeed.Poll
@@ -97,6 +99,12 @@ func newModel(ctx context.Context, c config) *Model {
 		ctx: ctx, es: c.opened.Executions, ts: c.opened.Trees, info: c.opened.Info,
 		env: c.env, clock: c.now, zone: c.zone, ascii: c.ascii, poll: c.poll,
 		theme: paint.Default(c.ascii), focus: layout.Navigator, lower: layout.Detail,
+	}
+	m.after = c.after
+	if m.after == nil {
+		m.after = func(wait time.Duration, f func() tea.Msg) tea.Cmd {
+			return tea.Tick(wait, func(time.Time) tea.Msg { return f() })
+		}
 	}
 	m.table = intents()
 	m.keymap = bind(m.table)
@@ -127,7 +135,7 @@ func (m *Model) later(wait time.Duration, act func(*Model) tea.Cmd) tea.Cmd {
 	if wait <= 0 {
 		return nil
 	}
-	return tea.Tick(wait, func(time.Time) tea.Msg { return answerFunc(act) })
+	return m.after(wait, func() tea.Msg { return answerFunc(act) })
 }
 
 // show makes the panes about something else.

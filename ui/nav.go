@@ -3,7 +3,6 @@ package ui
 import (
 	"context"
 	"math"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -13,7 +12,6 @@ import (
 	"treering/ui/field"
 	"treering/ui/layout"
 	"treering/ui/paint"
-	"treering/ui/when"
 )
 
 // navView is one list of the navigator.
@@ -370,170 +368,4 @@ func (n *navigator) filterLine(m *Model, w int) (string, bool) {
 		return l.Plain(shown).String(), true
 	}
 	return l.Put(m.theme.Info, term.SanitiseN(n.filter.text, w-1)).String(), true
-}
-
-// emptyLines say why a list has no rows, and what to do about it.
-func (n *navigator) emptyLines(m *Model, w int, started bool, err error, what string) []string {
-	switch {
-	case err != nil:
-		return paragraph(w, m.theme.Error, term.Sanitise("cannot read: "+err.Error()), term.Lit("R tries again"))
-	case !started:
-		return paragraph(w, m.theme.Dim, term.Lit("reading…"))
-	case n.filter.text != "":
-		return paragraph(w, m.theme.Dim, term.Lit("no "+what+" matches"), term.Lit("esc clears the filter"))
-	case what == "session":
-		return paragraph(w, m.theme.Dim, term.Lit("no sessions yet"),
-			term.Lit("treering session create NAME makes one; treering demo shows what this looks like full"))
-	}
-	return paragraph(w, m.theme.Dim, term.Lit("no executions yet"),
-		term.Lit("they come from the program that runs them, or from treering commit"))
-}
-
-// paragraph wraps texts to a width.
-func paragraph(w int, s paint.Style, texts ...term.Text) []string {
-	var out []string
-	for _, t := range texts {
-		for _, part := range t.Wrap(max(w-2, 1)) {
-			out = append(out, paint.NewLine(w, "").Gap(1).Put(s, part).String())
-		}
-	}
-	return out
-}
-
-// rowStart begins a row: selected rows have a mark, and in the focused pane
-// they are of one piece.
-func rowStart(m *Model, w int, look look) *paint.Line {
-	switch look {
-	case selected:
-		return paint.NewLine(w, m.theme.Selected).Plain(m.theme.Mark)
-	case marked:
-		return paint.NewLine(w, "").Put(m.theme.Bold, m.theme.Mark)
-	}
-	return paint.NewLine(w, "").Plain(m.theme.NoMark)
-}
-
-func drawSession(m *Model, w int, s store.SessionInfo, look look) string {
-	l := rowStart(m, w, look)
-	var right term.Text
-	if s.ExpiresAt != nil {
-		if left := m.until(*s.ExpiresAt); left > 0 {
-			right = term.Lit("  " + when.Distance(left, false) + " left")
-		} else {
-			right = term.Lit("  expired")
-		}
-	}
-	kind := term.SanitiseN(s.Kind, 14)
-	room := max(w-1-kind.Width()-1-right.Width(), 8)
-	l.Plain(term.Sanitise(s.ID).TruncateMiddle(room, "…"))
-	l.To(w-kind.Width()-right.Width()).Put(m.theme.Dim, kind).Put(m.theme.Warn, right)
-	return l.String()
-}
-
-// statusWidth is the column of a status: the longest of the engine's words.
-const statusWidth = len(store.Cancelling)
-
-// statusText is an execution's status as a word.
-func statusText(s store.Summary) term.Text {
-	if s.Bad != nil && s.Status == "" {
-		return term.Lit("unreadable")
-	}
-	return term.SanitiseN(string(s.Status), 16)
-}
-
-func drawExecution(m *Model, w int, s store.Summary, look look) string {
-	l := rowStart(m, w, look)
-	status := statusText(s)
-	rest := term.Text{}
-	if w >= 58 {
-		rest = execNote(s)
-	}
-	idWidth := w - 2 - statusWidth
-	if !rest.Empty() {
-		idWidth = max(min(idWidth-16, 34), 20)
-	}
-	l.Plain(term.Sanitise(s.ID).TruncateMiddle(idWidth, "…"))
-	if s.Bad != nil && s.Status != "" || len(s.Drift) > 0 {
-		l.To(1+idWidth).Put(m.theme.Error, term.Lit("!"))
-	}
-	l.To(2+idWidth).Put(m.theme.Status(s.Status), status)
-	if !rest.Empty() {
-		l.To(2+idWidth+statusWidth+1).Put(m.theme.Dim, rest)
-	}
-	return l.String()
-}
-
-// execNote is what is said of an execution besides its status.
-func execNote(s store.Summary) term.Text {
-	var parts []term.Text
-	if s.Outcome != nil && *s.Outcome != "" {
-		parts = append(parts, term.SanitiseN(*s.Outcome, 40))
-	}
-	if s.ActivePath != nil && *s.ActivePath != "" {
-		parts = append(parts, term.SanitiseN(*s.ActivePath, 80))
-	}
-	return term.Join(term.Spaces(1), parts...)
-}
-
-// navFilter is what the filter line says.
-type navFilter struct {
-	text       string
-	status     []store.Status
-	kinds      []string
-	definition *string
-	words      []string // lower case
-}
-
-// parseFilter reads a filter. A complaint says what of it is not understood;
-// the rest counts.
-func parseFilter(text string) (f navFilter, complaint string) {
-	f.text = strings.TrimSpace(text)
-	for _, word := range strings.Fields(f.text) {
-		key, value, ok := strings.Cut(word, ":")
-		switch {
-		case ok && key == "status" && value != "":
-			f.status = append(f.status, store.Status(value))
-		case ok && key == "kind" && value != "":
-			f.kinds = append(f.kinds, value)
-		case ok && key == "definition" && value != "":
-			f.definition = &value
-		case ok && (key == "status" || key == "kind" || key == "definition"):
-			complaint = "filter: a value is missing after " + key + ":"
-		default:
-			f.words = append(f.words, strings.ToLower(word))
-		}
-	}
-	return f, complaint
-}
-
-func (f navFilter) sessions() store.SessionFilter { return store.SessionFilter{Kinds: f.kinds} }
-
-func (f navFilter) executions() store.ExecutionFilter {
-	return store.ExecutionFilter{Status: f.status, DefinitionID: f.definition}
-}
-
-// atStore reports whether the store does a part of the filtering.
-func (f navFilter) atStore() bool {
-	return f.status != nil || f.kinds != nil || f.definition != nil
-}
-
-// selects decides on the words, on what the list shows of an execution.
-func (f navFilter) selects(s store.Summary) bool {
-	texts := []string{s.ID, s.DefinitionID, string(s.Status)}
-	for _, p := range []*string{s.Outcome, s.ActivePath, s.Error} {
-		if p != nil {
-			texts = append(texts, *p)
-		}
-	}
-	return f.has(texts...)
-}
-
-// has reports whether every word is somewhere in the texts.
-func (f navFilter) has(texts ...string) bool {
-	all := strings.ToLower(strings.Join(texts, "\n"))
-	for _, w := range f.words {
-		if !strings.Contains(all, w) {
-			return false
-		}
-	}
-	return true
 }

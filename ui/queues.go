@@ -2,18 +2,14 @@ package ui
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
-	"treering/internal/term"
 	"treering/store"
-	"treering/treeview"
 	"treering/ui/layout"
-	"treering/ui/paint"
 	"treering/ui/when"
 )
 
@@ -33,7 +29,7 @@ var queueNames = [...]string{"Outbox", "Spawns", "Timers"}
 // the whole store.
 type queuesPane struct {
 	tab    queueTab
-	chosen bool   // the queue was chosen by a key; otherwise the first with entries is shown
+	pick   bool   // the first queue with entries is shown once they were read
 	whole  bool   // the whole store's entries
 	of     string // the execution whose entries are listed; "" for the whole store
 	outbox pager[store.OutboxEntry]
@@ -117,6 +113,7 @@ func (q *queuesPane) aim(m *Model) tea.Cmd {
 		return nil
 	}
 	q.of = of
+	q.pick = m.focus != layout.Queues // not under the hands of a user
 	q.point(m)
 	q.forget()
 	return tea.Batch(q.outbox.restart(m), q.spawns.restart(m), q.timers.restart(m))
@@ -159,8 +156,8 @@ func (q *queuesPane) recheck(m *Model, tab queueTab) tea.Cmd {
 	if m.dialog != nil {
 		m.dialog.recheck(m)
 	}
-	if !q.chosen && q.outbox.started && q.spawns.started && q.timers.started {
-		q.tab = outboxTab
+	if q.pick && q.outbox.started && q.spawns.started && q.timers.started {
+		q.pick, q.tab = false, outboxTab
 		for tab := range tabCount {
 			if n, _ := q.length(tab); n > 0 {
 				q.tab = tab
@@ -204,14 +201,12 @@ func (q *queuesPane) describe(m *Model) tea.Cmd {
 
 // turn shows the next queue, or the one before.
 func (q *queuesPane) turn(m *Model, by int) tea.Cmd {
-	q.chosen = true
 	q.tab = queueTab((int(q.tab) + by + int(tabCount)) % int(tabCount))
 	q.rev++
 	return q.describe(m)
 }
 
 func (q *queuesPane) move(m *Model, rows int) tea.Cmd {
-	q.chosen = true
 	q.rev++
 	switch q.tab {
 	case outboxTab:
@@ -268,93 +263,6 @@ func (q *queuesPane) version() int {
 	return q.rev + q.outbox.rev + q.spawns.rev + q.timers.rev
 }
 
-// ask looks up the executions that the entries on the screen name, those that
-// were not looked up since the store changed.
-func (q *queuesPane) ask(m *Model) tea.Cmd {
-	if m.es == nil || q.lookup.busy() {
-		return nil
-	}
-	type question struct{ target, event string }
-	var open []question
-	add := func(target, event string) {
-		if key := target + "\x00" + event; !q.asked[key] {
-			q.asked[key] = true
-			open = append(open, question{target, event})
-		}
-	}
-	switch q.tab {
-	case outboxTab:
-		for _, e := range q.outbox.visible() {
-			if e.TargetID != nil {
-				add(*e.TargetID, e.Event.ID)
-			}
-		}
-	case spawnsTab:
-		for _, e := range q.spawns.visible() {
-			add(e.ChildID, "")
-		}
-	case timersTab:
-		for _, e := range q.timers.visible() {
-			add(e.ExecutionID, "")
-		}
-	}
-	if len(open) == 0 {
-		return nil
-	}
-	ctx, gen := q.lookup.begin(m.ctx)
-	es := m.es
-	return func() tea.Msg {
-		out := aboutRead{gen: gen, about: make(map[string]string, len(open))}
-		for _, o := range open {
-			said := lookUp(ctx, es, o.target, o.event)
-			if ctx.Err() != nil {
-				break
-			}
-			out.about[o.target+"\x00"+o.event] = said
-		}
-		return out
-	}
-}
-
-// lookUp is the status of an execution, with what became of an event to it.
-func lookUp(ctx context.Context, es store.ExecutionStore, id, event string) string {
-	s, err := summaryOf(ctx, es, id)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return "missing"
-	case err != nil:
-		return "?"
-	}
-	said := statusText(s).String()
-	if event != "" {
-		if done, err := es.IsProcessed(ctx, id, event); err == nil && done {
-			said += ", already processed"
-		}
-	}
-	return said
-}
-
-type aboutRead struct {
-	gen   int
-	about map[string]string
-}
-
-func (r aboutRead) apply(m *Model) tea.Cmd {
-	q := &m.queues
-	if !q.lookup.ends(r.gen) {
-		return nil
-	}
-	changed := false
-	for key, said := range r.about {
-		changed = changed || q.about[key] != said
-		q.about[key] = said
-	}
-	if changed {
-		q.touch()
-	}
-	return nil
-}
-
 // nextChange is after how many seconds a time on the screen reads differently.
 func (q *queuesPane) nextChange(m *Model) float64 {
 	in := math.Inf(1)
@@ -405,178 +313,4 @@ func eventTime(ev store.Event) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
-}
-
-func (q *queuesPane) title(m *Model) (name, note term.Text) {
-	name = term.Lit("Queues")
-	if m.es == nil {
-		return name, note
-	}
-	scope := term.Lit("whole store")
-	if q.of != "" {
-		scope = term.Lit("of ").Plus(term.Sanitise(q.of).TruncateMiddle(30, "…"))
-	}
-	return name.Plus(term.Spaces(1), m.theme.Dot, term.Spaces(1), scope), term.Lit("whole store: " +
-		m.counts.total(func(c store.Counts) int64 { return c.Outbox }) + " outbox, " +
-		m.counts.total(func(c store.Counts) int64 { return c.Spawns }) + " spawns, " +
-		m.counts.total(func(c store.Counts) int64 { return c.Timers }) + " timers")
-}
-
-func (q *queuesPane) draw(m *Model, w, h int, focused bool) []string {
-	if m.es == nil {
-		return paragraph(w, m.theme.Dim, term.Lit("this store holds no executions, so nothing is queued"))
-	}
-	out := []string{q.tabLine(m, w)}
-	var rows []string
-	var err error
-	var started bool
-	switch q.tab {
-	case outboxTab:
-		rows = q.outbox.draw(w, h-1, focused, func(e store.OutboxEntry, look look) string { return q.outboxRow(m, w, e, look) })
-		err, started = q.outbox.err, q.outbox.started
-	case spawnsTab:
-		rows = q.spawns.draw(w, h-1, focused, func(e store.SpawnEntry, look look) string { return q.spawnRow(m, w, e, look) })
-		err, started = q.spawns.err, q.spawns.started
-	case timersTab:
-		rows = q.timers.draw(w, h-1, focused, func(e store.Timer, look look) string { return q.timerRow(m, w, e, look) })
-		err, started = q.timers.err, q.timers.started
-	}
-	switch {
-	case len(rows) > 0:
-	case err != nil:
-		rows = paragraph(w, m.theme.Error, term.Sanitise("cannot read: "+err.Error()), term.Lit("R tries again"))
-	case !started:
-		rows = paragraph(w, m.theme.Dim, term.Lit("reading…"))
-	case q.of != "":
-		rows = paragraph(w, m.theme.Dim, term.Lit("none of this execution; w lists the whole store's"))
-	default:
-		rows = paragraph(w, m.theme.Dim, term.Lit("none"))
-	}
-	return append(out, rows...)
-}
-
-// tabLine names the three queues with how much is in each.
-func (q *queuesPane) tabLine(m *Model, w int) string {
-	l := paint.NewLine(w, "").Gap(1)
-	for tab := range tabCount {
-		n, more := q.length(tab)
-		text := queueNames[tab] + " " + treeview.Grouped(int64(n))
-		if more {
-			text += "+"
-		}
-		if tab == q.tab {
-			l.Put(m.theme.TitleFocus, term.Lit("["+text+"]"))
-		} else {
-			l.Put(m.theme.Dim, term.Lit(" "+text+" "))
-		}
-		l.Gap(1)
-	}
-	if n := q.overdue(m); n > 0 {
-		l.Put(m.theme.Warn, term.Lit(treeview.Grouped(int64(n))+" overdue"))
-	}
-	return l.String()
-}
-
-func (q *queuesPane) length(tab queueTab) (n int, more bool) {
-	switch tab {
-	case outboxTab:
-		return len(q.outbox.items), !q.outbox.done
-	case spawnsTab:
-		return len(q.spawns.items), !q.spawns.done
-	}
-	return len(q.timers.items), !q.timers.done
-}
-
-// overdue counts the timers that were read and are due; they come first.
-func (q *queuesPane) overdue(m *Model) int {
-	now, n := when.Seconds(m.now()), 0
-	for _, t := range q.timers.items {
-		if t.Bad == nil && t.FireAt > now {
-			break
-		}
-		if t.Bad == nil {
-			n++
-		}
-	}
-	return n
-}
-
-func (q *queuesPane) age(m *Model, tab queueTab, seq int64, ev store.Event) term.Text {
-	at, ok := q.since(tab, seq, ev)
-	if !ok {
-		return term.Text{}
-	}
-	words := when.Distance(-m.until(when.Seconds(at)), false)
-	if _, known := eventTime(ev); known {
-		return term.Lit("age " + words)
-	}
-	return term.Lit("seen " + words)
-}
-
-func (q *queuesPane) outboxRow(m *Model, w int, e store.OutboxEntry, look look) string {
-	l := rowStart(m, w, look)
-	l.Put(m.theme.Dim, term.Lit(strconv.FormatInt(e.Seq, 10)).PadLeft(4)).Gap(2)
-	if e.Bad != nil {
-		l.Put(m.theme.Error, term.Lit("unreadable").Pad(16))
-	} else {
-		l.Plain(term.SanitiseN(e.Event.Kind, 24).Pad(16))
-	}
-	l.Gap(1)
-	if e.TargetID == nil {
-		l.Put(m.theme.Dim, term.Lit("to nobody"))
-	} else {
-		l.Put(m.theme.Dim, term.Lit("to ")).Plain(term.Sanitise(*e.TargetID).TruncateMiddle(max(l.Left()-24, 12), "…"))
-		q.statusOf(m, l, *e.TargetID, e.Event.ID, "")
-	}
-	return l.Gap(2).Put(m.theme.Dim, q.age(m, outboxTab, e.Seq, e.Event)).String()
-}
-
-func (q *queuesPane) statusOf(m *Model, l *paint.Line, id, event, before string) {
-	if said := q.about[id+"\x00"+event]; said != "" {
-		style := m.theme.Dim
-		if said == "missing" && before == "" {
-			style = m.theme.Warn
-		}
-		l.Gap(2).Put(style, term.Sanitise(before+said))
-	}
-}
-
-func (q *queuesPane) spawnRow(m *Model, w int, e store.SpawnEntry, look look) string {
-	l := rowStart(m, w, look)
-	l.Put(m.theme.Dim, term.Lit(strconv.FormatInt(e.Seq, 10)).PadLeft(4)).Gap(2)
-	if e.Bad != nil {
-		l.Put(m.theme.Error, term.Lit("unreadable ")).Gap(1)
-	}
-	l.Plain(term.Sanitise(e.ChildID).TruncateMiddle(max(w/2-10, 16), "…"))
-	l.Put(m.theme.Dim, term.Lit("  of ")).Plain(term.Sanitise(e.ParentID).TruncateMiddle(max(w/4, 12), "…"))
-	switch said := q.about[e.ChildID+"\x00"]; said {
-	case "", "?":
-	case "missing":
-		l.Gap(2).Put(m.theme.Dim, term.Lit("not created yet"))
-	default:
-		l.Gap(2).Put(m.theme.Warn, term.Sanitise("child exists ("+said+")"))
-	}
-	return l.Gap(2).Put(m.theme.Dim, q.age(m, spawnsTab, e.Seq, store.Event{})).String()
-}
-
-func (q *queuesPane) timerRow(m *Model, w int, e store.Timer, look look) string {
-	l := rowStart(m, w, look)
-	if e.Bad != nil {
-		l.Put(m.theme.Error, term.Lit("unreadable").Pad(15))
-	} else {
-		left, fine := m.until(e.FireAt), look != plain
-		switch {
-		case left > 0:
-			l.Put(m.theme.Info, term.Lit("due in "+when.Distance(left, fine)).Pad(15))
-		default:
-			l.Put(m.theme.Warn, term.Lit("overdue by "+when.Distance(left, fine)).Pad(15))
-		}
-	}
-	l.Gap(1).Plain(term.Sanitise(e.ExecutionID).TruncateMiddle(max(w/3, 12), "…")).Gap(2)
-	l.Put(m.theme.Bold, term.Sanitise(e.Path).TruncateMiddle(max(w/4, 10), "…"))
-	q.statusOf(m, l, e.ExecutionID, "", "")
-	if e.Bad == nil && w >= 90 {
-		l.Gap(2).Put(m.theme.Dim, m.clockText(e.FireAt, 0))
-	}
-	return l.String()
 }

@@ -215,13 +215,14 @@ func (t *tracePane) title(m *Model) (name, note term.Text) {
 	if t.known && t.err == nil {
 		name = name.Plus(term.Spaces(1), m.theme.Dot, term.Spaces(1), term.Lit(t.ring.String()))
 	}
-	if len(t.steps) > 0 {
+	switch {
+	case len(t.steps) == 0:
+	case !t.held:
 		note = term.Lit("following")
-		if t.held {
-			note = term.Lit("held")
-			if t.fresh > 0 {
-				note = term.Lit("held, +" + treeview.Grouped(int64(t.fresh)) + " new")
-			}
+	default:
+		name = name.Plus(term.Lit(", held"))
+		if t.fresh > 0 {
+			name = name.Plus(term.Lit(", +" + treeview.Grouped(int64(t.fresh)) + " new"))
 		}
 	}
 	return name, note

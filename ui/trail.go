@@ -17,6 +17,7 @@ type trailPane struct {
 	index  *treeview.Index
 	refs   []treeview.Ref // the nearest ancestors, node first; as many as were needed
 	whole  bool           // refs ends with the root
+	nodes  int            // how many nodes the tree had then
 	scroll treeview.Scroll
 	rev    int
 }
@@ -41,15 +42,16 @@ func (t *trailPane) sync(m *Model, n int) {
 		t.index, t.node, t.refs = x, r, nil
 		t.scroll.Cursor, t.scroll.Top = 0, 0
 	}
-	// The tree may have grown at its top since: parents come after children.
 	if r == 0 {
 		t.refs, t.whole = nil, true
 		return
 	}
 	n = max(n, trailAhead)
-	if len(t.refs) > n && !t.whole {
+	// What is above the last one may have come since: parents may come after children.
+	if len(t.refs) > n || len(t.refs) > 0 && t.whole && t.nodes == x.Len() {
 		return
 	}
+	t.nodes = x.Len()
 	t.refs, t.whole = append(t.refs[:0], r), true
 	for a := range x.Ancestors(r) {
 		if len(t.refs) > n {
@@ -85,6 +87,8 @@ func (t *trailPane) title(m *Model) (name, note term.Text) {
 	name = term.Lit("Ancestry")
 	switch {
 	case len(t.refs) == 0:
+	case len(t.refs) == 1 && t.whole:
+		note = term.Lit("the root")
 	case t.whole:
 		note = countText(len(t.refs)-1, "step from the root", "steps from the root")
 	default:

@@ -137,7 +137,7 @@ func openTTL(m *Model, _ string) tea.Cmd {
 	id := m.subject.id
 	d := &dialog{
 		title: term.Lit("Time to live"), target: []dialogRow{row("session", id)}, verb: "set", confirm: "enter",
-		fields: []*formField{{"lives for", field.New("", 64)}},
+		fields: []*formField{{"lives", field.New("", 64)}},
 	}
 	if info := m.tree.info; info != nil && m.tree.of.id == id {
 		now := "kept until it is deleted"
@@ -159,7 +159,12 @@ func openTTL(m *Model, _ string) tea.Cmd {
 		}
 		return []dialogRow{row("effect", "expires "+when.Clock(when.Seconds(m.now())+*ttl, m.now(), m.zone, 0)+", by the store's clock")}
 	}
-	d.command = func() string { return m.command("session", "ttl", id, text()) }
+	d.command = func() string {
+		if text() == "" {
+			return ""
+		}
+		return m.command("session", "ttl", id, text())
+	}
 	d.invalid = func() string {
 		if text() == "" {
 			return "how long? seconds, a duration, or none"
@@ -285,217 +290,4 @@ func openAcknowledge(m *Model, _ string) tea.Cmd {
 	}
 	m.ask(d)
 	return nil
-}
-
-func fireable(m *Model) string {
-	if m.queues.tab != timersTab {
-		return "only timers fire; h and l change the queue"
-	}
-	t, ok := m.queues.timers.selected()
-	switch {
-	case !ok:
-		return "no timer is selected"
-	case t.Bad != nil:
-		return "its row cannot be read"
-	case m.until(t.FireAt) <= 0:
-		return "due since " + when.Clock(t.FireAt, m.now(), m.zone, 0) + ", waiting for a worker"
-	}
-	return ""
-}
-
-// openFire asks whether to make a timer due now. Whether it is the execution's
-// time to live is looked up first.
-func openFire(m *Model, _ string) tea.Cmd {
-	t, _ := m.queues.timers.selected()
-	ctx, es := m.ctx, m.es
-	return func() tea.Msg {
-		lifetime, err := isLifetime(ctx, es, t)
-		return answerFunc(func(m *Model) tea.Cmd {
-			switch {
-			case m.dialog != nil || m.overlay != nil:
-			case err != nil:
-				m.failed("fire: cannot read "+t.ExecutionID, err)
-			case lifetime:
-				m.refused("fire: that timer is the execution's time to live, which is not to be fired")
-			default:
-				askFire(m, t)
-			}
-			return nil
-		})
-	}
-}
-
-// isLifetime reports whether a timer is its execution's time to live: the engine
-// arms it under a path of its own, for the moment of expires_at.
-func isLifetime(ctx context.Context, es store.ExecutionStore, t store.Timer) (bool, error) {
-	s, err := summaryOf(ctx, es, t.ExecutionID)
-	if err != nil {
-		if errors.Is(err, store.ErrNotFound) {
-			return false, nil
-		}
-		return false, err
-	}
-	expires, ok := s.ExpiresAt.Float64()
-	return ok && expires == t.FireAt, nil
-}
-
-func askFire(m *Model, t store.Timer) {
-	now, zone, es := m.clock, m.zone, m.es
-	d := &dialog{
-		title: term.Lit("Fire a timer"), verb: "make it due now", confirm: "y",
-		target: []dialogRow{
-			row("execution", t.ExecutionID), row("path", t.Path),
-			row("armed for", when.Clock(t.FireAt, now(), zone, 3)+" (in "+when.Distance(m.until(t.FireAt), true)+")"),
-		},
-	}
-	d.effect = func() []dialogRow {
-		return []dialogRow{row("effect", "fire_at becomes now, so that the worker that owns this store sweeps it; nothing is delivered from here")}
-	}
-	d.command = func() string {
-		return m.command("fire", t.ExecutionID, t.Path, "--at", store.FormatFireAt(t.FireAt))
-	}
-	d.guard = func(m *Model) string {
-		q := &m.queues
-		i := q.timers.find(t.ExecutionID + "\x00" + t.Path)
-		switch {
-		case i < 0:
-			return "the timer is gone: fired or cancelled"
-		case q.timers.items[i].FireAt != t.FireAt:
-			return "moved to " + when.Clock(q.timers.items[i].FireAt, m.now(), m.zone, 0)
-		case m.until(t.FireAt) <= 0:
-			return "it is due by itself now"
-		}
-		return ""
-	}
-	d.run = func(ctx context.Context) outcome { return fire(ctx, es, t, now, zone) }
-	m.ask(d)
-}
-
-// fire makes a timer due, if it still is what it was.
-func fire(ctx context.Context, es store.ExecutionStore, t store.Timer, now func() time.Time, zone *time.Location) outcome {
-	lifetime, err := isLifetime(ctx, es, t)
-	at := when.Seconds(now())
-	switch {
-	case err != nil:
-		return outcome{err: err}
-	case lifetime:
-		return outcome{moot: "that timer is the execution's time to live now, which is not to be fired"}
-	case t.FireAt <= at:
-		return outcome{moot: "due since " + when.Clock(t.FireAt, now(), zone, 0) + ", waiting for a worker"}
-	}
-	moved, err := es.RearmTimer(ctx, t.ExecutionID, t.Path, t.FireAt, at)
-	switch {
-	case err != nil:
-		return outcome{err: err}
-	case moved:
-		return outcome{done: "due now: " + t.Path + " of " + t.ExecutionID + "; its worker's next sweep fires it"}
-	}
-	var found *store.Timer
-	err = store.All(func(req store.PageRequest) (store.Page[store.Timer], error) {
-		return es.ListTimers(ctx, store.QueueFilter{ExecutionID: &t.ExecutionID}, req)
-	}, func(other store.Timer) error {
-		if other.Path == t.Path {
-			found = &other
-		}
-		return nil
-	})
-	switch {
-	case err != nil:
-		return outcome{moot: "it was moved or cancelled meanwhile, nothing fired"}
-	case found == nil:
-		return outcome{moot: "it is gone: fired or cancelled meanwhile, nothing fired"}
-	}
-	return outcome{moot: "moved to " + when.Clock(found.FireAt, now(), zone, 0) + ", nothing fired"}
-}
-
-func controllable(cmd store.Command) func(*Model) string {
-	return func(m *Model) string {
-		s := &m.state
-		switch {
-		case m.member == "":
-			return "no execution is selected"
-		case !s.known:
-			return "it is still being read"
-		case errors.Is(s.err, store.ErrNotFound):
-			return "it is not in the store"
-		case s.err != nil:
-			return "its row cannot be read"
-		}
-		if _, ok := cmd.Target(s.summary.Status); !ok {
-			return "it is " + string(s.summary.Status)
-		}
-		return ""
-	}
-}
-
-// controlling asks whether to change an execution's status.
-func controlling(cmd store.Command) func(*Model, string) tea.Cmd {
-	return func(m *Model, _ string) tea.Cmd {
-		id, s := m.member, m.state.summary
-		to, _ := cmd.Target(s.Status)
-		version := s.Version
-		d := &dialog{
-			title: term.Lit(strings.ToUpper(string(cmd[:1])) + string(cmd[1:])), verb: string(cmd), confirm: "y",
-			target: []dialogRow{row("execution", id), row("version", strconv.FormatInt(version, 10))},
-		}
-		d.effect = func() []dialogRow {
-			return []dialogRow{
-				row("effect", fmt.Sprintf("%s becomes %s, version %d", s.Status, to, version+1)),
-				row("", "then its live descendants, one by one; timers and queues stay"),
-			}
-		}
-		d.command = func() string { return m.command(string(cmd), id) }
-		d.guard = func(m *Model) string {
-			now := &m.state
-			switch {
-			case m.member != id || !now.known:
-				return ""
-			case now.err != nil:
-				return "it cannot be read any more: " + now.err.Error()
-			case now.summary.Version != version:
-				return fmt.Sprintf("it moved on: version %d is now %d, %s", version, now.summary.Version, now.summary.Status)
-			}
-			return ""
-		}
-		es, clock := m.es, m.clock
-		d.run = func(ctx context.Context) outcome {
-			report, err := store.Control(ctx, es, cmd, id, &version, clock())
-			return controlled(cmd, id, report, err)
-		}
-		m.ask(d)
-		return nil
-	}
-}
-
-// controlled puts the report of a command into words.
-func controlled(cmd store.Command, id string, report []store.Controlled, err error) outcome {
-	var conflict *store.ConflictError
-	var state *store.StateError
-	switch {
-	case errors.As(err, &conflict):
-		if conflict.Found == nil {
-			return outcome{moot: "it is not in the store any more, nothing was written"}
-		}
-		return outcome{moot: fmt.Sprintf("changed by someone else: version %d now, nothing was written", *conflict.Found)}
-	case errors.As(err, &state):
-		return outcome{moot: fmt.Sprintf("it is %s now, nothing was written", state.Status)}
-	case errors.Is(err, store.ErrNotFound):
-		return outcome{moot: "it is not in the store any more, nothing was written"}
-	case err != nil:
-		return outcome{err: err}
-	}
-	did := fmt.Sprintf("%s: %s is %s, version %d", cmd, id, report[0].To, report[0].Version)
-	var failed []string
-	for _, c := range report[1:] {
-		if c.Err != nil {
-			failed = append(failed, c.ID+" ("+c.Err.Error()+")")
-		}
-	}
-	if ok := len(report) - 1 - len(failed); ok > 0 {
-		did += fmt.Sprintf(", and %s", countText(ok, "descendant", "descendants"))
-	}
-	if len(failed) > 0 {
-		return outcome{moot: did + "; not done: " + strings.Join(failed, ", ")}
-	}
-	return outcome{done: did}
 }

@@ -1,0 +1,134 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"treering/internal/term"
+	"treering/store"
+	"treering/ui/when"
+)
+
+func fireable(m *Model) string {
+	if m.queues.tab != timersTab {
+		return "only timers fire; h and l change the queue"
+	}
+	t, ok := m.queues.timers.selected()
+	switch {
+	case !ok:
+		return "no timer is selected"
+	case t.Bad != nil:
+		return "its row cannot be read"
+	case m.until(t.FireAt) <= 0:
+		return "due since " + when.Clock(t.FireAt, m.now(), m.zone, 0) + ", waiting for a worker"
+	}
+	return ""
+}
+
+// openFire asks whether to make a timer due now. Whether it is the execution's
+// time to live is looked up first.
+func openFire(m *Model, _ string) tea.Cmd {
+	t, _ := m.queues.timers.selected()
+	ctx, es := m.ctx, m.es
+	return func() tea.Msg {
+		lifetime, err := isLifetime(ctx, es, t)
+		return answerFunc(func(m *Model) tea.Cmd {
+			switch {
+			case m.dialog != nil || m.overlay != nil:
+			case err != nil:
+				m.failed("fire: cannot read "+t.ExecutionID, err)
+			case lifetime:
+				m.refused("fire: that timer is the execution's time to live, which is not to be fired")
+			default:
+				askFire(m, t)
+			}
+			return nil
+		})
+	}
+}
+
+// isLifetime reports whether a timer is its execution's time to live: the engine
+// arms it under a path of its own, for the moment of expires_at.
+func isLifetime(ctx context.Context, es store.ExecutionStore, t store.Timer) (bool, error) {
+	s, err := summaryOf(ctx, es, t.ExecutionID)
+	if err != nil {
+		if errors.Is(err, store.ErrNotFound) {
+			return false, nil
+		}
+		return false, err
+	}
+	expires, ok := s.ExpiresAt.Float64()
+	return ok && expires == t.FireAt, nil
+}
+
+func askFire(m *Model, t store.Timer) {
+	now, zone, es := m.clock, m.zone, m.es
+	d := &dialog{
+		title: term.Lit("Fire a timer"), verb: "make it due now", confirm: "y",
+		target: []dialogRow{
+			row("execution", t.ExecutionID), row("path", t.Path),
+			row("armed for", when.Clock(t.FireAt, now(), zone, 3)+" (in "+when.Distance(m.until(t.FireAt), true)+")"),
+		},
+	}
+	d.effect = func() []dialogRow {
+		return []dialogRow{row("effect", "fire_at becomes now, so that the worker that owns this store sweeps it; nothing is delivered from here")}
+	}
+	d.command = func() string {
+		return m.command("fire", t.ExecutionID, t.Path, "--at", store.FormatFireAt(t.FireAt))
+	}
+	d.guard = func(m *Model) string {
+		q := &m.queues
+		i := q.timers.find(t.ExecutionID + "\x00" + t.Path)
+		switch {
+		case i < 0:
+			return "the timer is gone: fired or cancelled"
+		case q.timers.items[i].FireAt != t.FireAt:
+			return "moved to " + when.Clock(q.timers.items[i].FireAt, m.now(), m.zone, 0)
+		case m.until(t.FireAt) <= 0:
+			return "it is due by itself now"
+		}
+		return ""
+	}
+	d.run = func(ctx context.Context) outcome { return fire(ctx, es, t, now, zone) }
+	m.ask(d)
+}
+
+// fire makes a timer due, if it still is what it was.
+func fire(ctx context.Context, es store.ExecutionStore, t store.Timer, now func() time.Time, zone *time.Location) outcome {
+	lifetime, err := isLifetime(ctx, es, t)
+	at := when.Seconds(now())
+	switch {
+	case err != nil:
+		return outcome{err: err}
+	case lifetime:
+		return outcome{moot: "that timer is the execution's time to live now, which is not to be fired"}
+	case t.FireAt <= at:
+		return outcome{moot: "due since " + when.Clock(t.FireAt, now(), zone, 0) + ", waiting for a worker"}
+	}
+	moved, err := es.RearmTimer(ctx, t.ExecutionID, t.Path, t.FireAt, at)
+	switch {
+	case err != nil:
+		return outcome{err: err}
+	case moved:
+		return outcome{done: "due now: " + t.Path + " of " + t.ExecutionID + "; its worker's next sweep fires it"}
+	}
+	var found *store.Timer
+	err = store.All(func(req store.PageRequest) (store.Page[store.Timer], error) {
+		return es.ListTimers(ctx, store.QueueFilter{ExecutionID: &t.ExecutionID}, req)
+	}, func(other store.Timer) error {
+		if other.Path == t.Path {
+			found = &other
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return outcome{moot: "it was moved or cancelled meanwhile, nothing fired"}
+	case found == nil:
+		return outcome{moot: "it is gone: fired or cancelled meanwhile, nothing fired"}
+	}
+	return outcome{moot: "moved to " + when.Clock(found.FireAt, now(), zone, 0) + ", nothing fired"}
+}

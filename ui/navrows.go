@@ -1,0 +1,124 @@
+package ui
+
+import (
+	"strings"
+
+	"treering/internal/term"
+	"treering/store"
+	"treering/ui/paint"
+	"treering/ui/when"
+)
+
+// emptyLines say why a list has no rows, and what to do about it.
+func (n *navigator) emptyLines(m *Model, w int, started bool, err error, what string) []string {
+	switch {
+	case err != nil:
+		return paragraph(w, m.theme.Error, term.Sanitise("cannot read: "+err.Error()), term.Lit("R tries again"))
+	case !started || !n.chosen:
+		return paragraph(w, m.theme.Dim, term.Lit("reading…"))
+	case n.filter.text != "":
+		return paragraph(w, m.theme.Dim, term.Lit("no "+what+" matches"), term.Lit("esc clears the filter"))
+	case what == "session":
+		return paragraph(w, m.theme.Dim, term.Lit("no sessions yet"),
+			term.Lit("treering session create NAME makes one; treering demo shows what this looks like full"))
+	}
+	return paragraph(w, m.theme.Dim, term.Lit("no executions yet"),
+		term.Lit("they come from the program that runs them, or from treering commit"))
+}
+
+// paragraph wraps texts to a width.
+func paragraph(w int, s paint.Style, texts ...term.Text) []string {
+	var out []string
+	for _, t := range texts {
+		for _, part := range lines(t, w-2) {
+			out = append(out, paint.NewLine(w, "").Gap(1).Put(s, part).String())
+		}
+	}
+	return out
+}
+
+// lines breaks a sentence to a width. The blank that a line was broken at is
+// left out.
+func lines(t term.Text, w int) []term.Text {
+	out := t.Wrap(max(w, 1))
+	for i := 1; i < len(out); i++ {
+		if strings.HasPrefix(out[i].String(), " ") {
+			out[i] = out[i].Cut(1, out[i].Width())
+		}
+	}
+	return out
+}
+
+// rowStart begins a row: selected rows have a mark, and in the focused pane
+// they are of one piece.
+func rowStart(m *Model, w int, look look) *paint.Line {
+	switch look {
+	case selected:
+		return paint.NewLine(w, m.theme.Selected).Plain(m.theme.Mark)
+	case marked:
+		return paint.NewLine(w, "").Put(m.theme.Bold, m.theme.Mark)
+	}
+	return paint.NewLine(w, "").Plain(m.theme.NoMark)
+}
+
+func drawSession(m *Model, w int, s store.SessionInfo, look look) string {
+	l := rowStart(m, w, look)
+	var right term.Text
+	if s.ExpiresAt != nil {
+		if left := m.until(*s.ExpiresAt); left > 0 {
+			right = term.Lit("  " + when.Distance(left, false) + " left")
+		} else {
+			right = term.Lit("  expired")
+		}
+	}
+	kind := term.SanitiseN(s.Kind, 14)
+	room := max(w-3-kind.Width()-right.Width(), 8)
+	l.Plain(term.Sanitise(s.ID).TruncateMiddle(room, "…"))
+	l.To(w-1-kind.Width()-right.Width()).Put(m.theme.Dim, kind).Put(m.theme.Warn, right)
+	return l.String()
+}
+
+// statusWidth is the column of a status: the longest of the engine's words.
+const statusWidth = len(store.Cancelling)
+
+// statusText is an execution's status as a word.
+func statusText(s store.Summary) term.Text {
+	if s.Bad != nil && s.Status == "" {
+		return term.Lit("unreadable")
+	}
+	return term.SanitiseN(string(s.Status), 16)
+}
+
+func drawExecution(m *Model, w int, s store.Summary, look look) string {
+	l := rowStart(m, w, look)
+	status := statusText(s)
+	rest := term.Text{}
+	if w >= 58 {
+		rest = execNote(s)
+	}
+	idWidth := w - 3 - statusWidth
+	if !rest.Empty() {
+		idWidth = max(min(idWidth-16, 34), 20)
+	}
+	l.Plain(term.Sanitise(s.ID).TruncateMiddle(idWidth, "…"))
+	if s.Bad != nil && s.Status != "" || len(s.Drift) > 0 {
+		l.To(1+idWidth).Put(m.theme.Error, term.Lit("!"))
+	}
+	l.To(2+idWidth).Put(m.theme.Status(s.Status), status)
+	if !rest.Empty() {
+		l.To(2+idWidth+statusWidth+1).Put(m.theme.Dim, rest)
+	}
+	return l.String()
+}
+
+// execNote is what is said of an execution besides its status.
+func execNote(s store.Summary) term.Text {
+	var parts []term.Text
+	if s.Outcome != nil && *s.Outcome != "" {
+		parts = append(parts, term.SanitiseN(*s.Outcome, 40))
+	}
+	if s.ActivePath != nil && *s.ActivePath != "" {
+		parts = append(parts, term.SanitiseN(*s.ActivePath, 80))
+	}
+	return term.Join(term.Spaces(1), parts...)
+}

@@ -1,0 +1,80 @@
+package ui
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/exp/golden"
+
+	"treering/store/locate"
+)
+
+// Screens as they are, as text at several sizes and as a terminal of sixteen
+// colours and one without colours get them.
+func TestScreens(t *testing.T) {
+	shop := func(keys ...string) func(*testing.T, int, int) *driver {
+		return func(t *testing.T, w, h int) *driver {
+			return openFile(t, "harel-shop.db", locate.Options{}, w, h).press(keys...)
+		}
+	}
+	mem := func(keys ...string) func(*testing.T, int, int) *driver {
+		return func(t *testing.T, w, h int) *driver { return open(t, seeded(t), w, h).press(keys...) }
+	}
+	for _, c := range []struct {
+		name string
+		make func(*testing.T, int, int) *driver
+	}{
+		{"shop", shop()},
+		{"shop-family", shop("j", "j", "j", "2", "j")},
+		{"shop-families", shop("l", "j", "j", "j")},
+		{"shop-whole-store", shop("6", "w")},
+		{"bad-values", func(t *testing.T, w, h int) *driver {
+			return openFile(t, "harel-bad-values.db", locate.Options{}, w, h).press("j", "4")
+		}},
+		{"memory-session", mem("2", "j", "j")},
+		{"memory-ancestry", mem("2", "j", "j", "j", "3")},
+		{"memory-execution", mem("l")},
+		{"memory-step", mem("l", "5")},
+		{"memory-help", mem("?")},
+		{"memory-about", mem("i")},
+		{"empty", func(t *testing.T, w, h int) *driver { return open(t, openMemory(t), w, h) }},
+	} {
+		for _, size := range [][2]int{{80, 24}, {200, 60}, {40, 12}} {
+			t.Run(fmt.Sprintf("%s/%dx%d", c.name, size[0], size[1]), func(t *testing.T) {
+				golden.RequireEqual(t, c.make(t, size[0], size[1]).text())
+			})
+		}
+	}
+	for _, p := range []colorprofile.Profile{colorprofile.ANSI, colorprofile.ASCII} {
+		t.Run("shop-family/"+p.String(), func(t *testing.T) {
+			golden.RequireEqual(t, shop("j", "j", "j", "2")(t, 80, 24).in(p))
+		})
+		t.Run("memory-step/"+p.String(), func(t *testing.T) {
+			golden.RequireEqual(t, mem("l", "5")(t, 80, 24).in(p))
+		})
+	}
+}
+
+func TestDialogScreens(t *testing.T) {
+	for name, keys := range map[string][]string{
+		"append":      {"2", "j", "a"},
+		"ttl":         {"t"},
+		"acknowledge": {"6", "w", "A"},
+		"suspend":     {"l", "s"},
+	} {
+		for _, size := range [][2]int{{80, 24}, {40, 12}} {
+			t.Run(fmt.Sprintf("%s/%dx%d", name, size[0], size[1]), func(t *testing.T) {
+				d := open(t, seeded(t), size[0], size[1]).asFile().press(keys...)
+				if d.m.dialog == nil {
+					t.Fatalf("no dialog\n%s", d.text())
+				}
+				text := d.text()
+				if name == "append" {
+					text = maskIDs(text)
+				}
+				golden.RequireEqual(t, text)
+			})
+		}
+	}
+}
