@@ -134,7 +134,7 @@ func TestATimeToLive(t *testing.T) {
 func TestAcknowledging(t *testing.T) {
 	ctx := context.Background()
 	o := seeded(t)
-	d := open(t, o, 100, 30).asFile().press("l", "6", "w", "A").asks("Acknowledge outbox entry 1").shows("to        order-2", "ack outbox 1")
+	d := open(t, o, 100, 30).asFile().press("l", "6", "w", "h", "A").asks("Acknowledge outbox entry 1").shows("to        order-2", "ack outbox 1")
 	d.press("y").asks("y remove it") // too early to have been read
 	d.settled().press("A").asks("y remove it")
 	d.press("n").asksNothing().says("nothing was written")
@@ -174,7 +174,7 @@ func TestFiring(t *testing.T) {
 		}))
 		return at
 	}
-	d := open(t, o, 100, 30).asFile().press("l", "6", "w", "l", "l")
+	d := open(t, o, 100, 30).asFile().press("l", "6", "w", "l")
 	d.shows("›overdue by 2m").press("f").asksNothing().says("fire: due since 11:58:00, waiting for a worker")
 	d.press("j", "f").asksNothing().says("time to live, which is not to be fired")
 	d.press("j", "f").asks("Fire a timer").shows("armed for 13:00:00.000 (in 1h)", "fire order-1 Fulfilment --at", "nothing is delivered from here")
@@ -260,7 +260,7 @@ func (refusing) AckOutbox(context.Context, int64) (bool, error) { return false, 
 func TestAFailedWriteLeavesTheDialogOpen(t *testing.T) {
 	o := seeded(t)
 	o.Executions = refusing{o.Executions}
-	d := open(t, o, 100, 30).press("l", "6", "w", "A").settled().press("y").asks("the store is busy")
+	d := open(t, o, 100, 30).press("l", "6", "w", "h", "A").settled().press("y").asks("the store is busy")
 	d.says("the store is busy (R tries again)")
 	d.press("esc").asksNothing()
 }
