@@ -11,17 +11,16 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// refusal is a write that a store's own rules turn down before anything of it was
-// written.
-type refusal struct{ error }
+// refusedError is the answer to a write that a store's own rules turn down before
+// anything of it was written.
+type refusedError struct{ error }
 
-func (r refusal) Unwrap() error { return r.error }
+func (e refusedError) Unwrap() error { return e.error }
 
 // refused reports whether a write that failed with err has written nothing, so that
 // the transaction can go on without it.
 func refused(err error) bool {
-	var r refusal
-	return errors.As(err, &r) || sqltree.Refusal(err)
+	return errors.As(err, new(refusedError)) || sqltree.Refusal(err)
 }
 
 // Save implements [store.ExecutionStore].
@@ -67,7 +66,7 @@ func (e *executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 	})
 	if err != nil {
 		// seqs is not touched: after an abandoned wait the writer may still be at work.
-		return nil, unwrapRefusal(err)
+		return nil, err
 	}
 	c.Execution.Version = checked.Expected + 1
 	return seqs, nil
@@ -88,13 +87,6 @@ func (e *executions) needs(c store.Checked) error {
 		}
 	}
 	return e.sql.need(names...)
-}
-
-func unwrapRefusal(err error) error {
-	if r, ok := err.(refusal); ok { //nolint:errorlint // only the bare value is a refusal's own
-		return r.error
-	}
-	return err
 }
 
 // swap is the compare-and-swap: always the first statement of a commit, so that a
@@ -120,11 +112,11 @@ func (e *executions) swap(conn *sqlite.Conn, c store.Checked) error {
 	case err != nil:
 		return err
 	case stored != nil && stored.class != sqlite.TypeInteger:
-		return refusal{&store.RowError{Table: "executions", Key: c.ID, Err: stored.is("version", sqlite.TypeInteger), Raw: []byte(stored.String())}}
+		return refusedError{&store.RowError{Table: "executions", Key: c.ID, Err: stored.is("version", sqlite.TypeInteger), Raw: []byte(stored.String())}}
 	case stored != nil:
-		return refusal{&store.ConflictError{ID: c.ID, Expected: c.Expected, Found: &stored.int}}
+		return refusedError{&store.ConflictError{ID: c.ID, Expected: c.Expected, Found: &stored.int}}
 	case c.Expected != 0:
-		return refusal{&store.ConflictError{ID: c.ID, Expected: c.Expected}}
+		return refusedError{&store.ConflictError{ID: c.ID, Expected: c.Expected}}
 	}
 	_, err = change(conn, e.sql.insert, func(q *sqlite.Stmt) {
 		q.BindText(1, c.ID)

@@ -20,6 +20,7 @@ import (
 // columnsIn describes the tables of a file: name, type, not null, place in the key.
 func columnsIn(t *testing.T, path, like string) []string {
 	t.Helper()
+	t.Helper()
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
 		t.Fatal(err)

@@ -37,6 +37,7 @@ func column(row *sqlite.Stmt, col int) value {
 		b := make([]byte, row.ColumnLen(col))
 		row.ColumnBytes(col, b)
 		v.text = string(b)
+	case sqlite.TypeNull:
 	}
 	return v
 }
@@ -65,8 +66,9 @@ func (v value) String() string {
 		return strconv.FormatInt(v.int, 10)
 	case sqlite.TypeFloat:
 		return strconv.FormatFloat(v.float, 'g', -1, 64)
+	default:
+		return v.text
 	}
-	return v.text
 }
 
 // is reports a value that is not of the class its column should hold.
@@ -87,8 +89,9 @@ func className(c sqlite.ColumnType) string {
 		return "text"
 	case sqlite.TypeBlob:
 		return "a blob"
+	default:
+		return "NULL"
 	}
-	return "NULL"
 }
 
 // key writes the value for a cursor, with its class.
@@ -102,8 +105,9 @@ func (v value) key() string {
 		return "t" + v.text
 	case sqlite.TypeBlob:
 		return "b" + v.text
+	default:
+		return "n"
 	}
-	return "n"
 }
 
 // parseKey reads what key wrote.

@@ -159,7 +159,7 @@ func TestGroup(t *testing.T) {
 	half := func(conn *sqlite.Conn) error { return errors.Join(leave("half")(conn), broken) }
 	group := []member{
 		{"good 1", leave("good-1"), ""},
-		{"refused", func(*sqlite.Conn) error { return refusal{&store.ConflictError{ID: "x"}} }, "not in the store"},
+		{"refused", func(*sqlite.Conn) error { return refusedError{&store.ConflictError{ID: "x"}} }, "not in the store"},
 		{"good 2", leave("good-2"), ""},
 		{"half done", half, "broken"},
 		{"twice", leave("good-1"), "UNIQUE"},
