@@ -62,10 +62,7 @@ func (s *Executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 		seqs[i] = e.seq
 	}
 	if c.ProcessedEventID != nil {
-		if rec.processed == nil {
-			rec.processed = map[string]struct{}{}
-		}
-		rec.processed[*c.ProcessedEventID] = struct{}{}
+		rec.processed.add(s.seed, *c.ProcessedEventID)
 	}
 	for i := range c.Timers {
 		s.applyTimer(rec, &c.Timers[i])

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"hash/maphash"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ import (
 type Executions struct {
 	scope     string // of cursors: this store and no other
 	traceMax  int    // 0 is unbounded
+	seed      maphash.Seed
 	observers atomic.Int64
 
 	// mu guards everything below and in the records: a commit's parts become visible
@@ -52,7 +54,7 @@ type record struct {
 	summary   store.Summary    // of the last commit; what it points to is never changed
 	status    store.Status     // the summary's word, as counted
 	snapshot  *store.Execution // the state of the last commit, if somebody observed it
-	processed map[string]struct{}
+	processed marks
 	timers    map[string]*timer // by path
 	trace     ring
 	inbox     chain[mail]  // outbox entries to it
@@ -84,6 +86,7 @@ func newExecutions(traceMax int) *Executions {
 	return &Executions{
 		scope:    "memory:" + rand.Text(),
 		traceMax: traceMax,
+		seed:     maphash.MakeSeed(),
 		byID:     map[string]*record{},
 		byOrder:  sorted[*record]{compare: byID},
 		byStatus: map[store.Status]int64{},
@@ -148,8 +151,7 @@ func (s *Executions) LoadForEvent(ctx context.Context, id, eventID string) (*sto
 	if rec == nil || rec.exe == nil {
 		return nil, false, notFound(id)
 	}
-	_, processed := rec.processed[eventID]
-	return rec.exe, processed, nil
+	return rec.exe, rec.processed.has(s.seed, eventID), nil
 }
 
 // IsProcessed implements [store.ExecutionStore].
@@ -162,8 +164,7 @@ func (s *Executions) IsProcessed(ctx context.Context, id, eventID string) (bool,
 	if rec == nil {
 		return false, nil
 	}
-	_, processed := rec.processed[eventID]
-	return processed, nil
+	return rec.processed.has(s.seed, eventID), nil
 }
 
 // AppendTrace implements [store.ExecutionStore].

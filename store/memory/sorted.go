@@ -7,8 +7,9 @@ import (
 )
 
 // chunkSize bounds a chunk: an insert or removal moves at most so many entries,
-// and the directory of a million entries still has only a few thousand chunks.
-const chunkSize = 512
+// which costs most while the garbage collector wants to hear of each, and the
+// directory of a million entries still has only some ten thousand chunks.
+const chunkSize = 128
 
 // sorted keeps entries in a total order, in chunks: a list in which inserting,
 // removing and finding a place all cost little at any size. The zero value with
@@ -106,7 +107,15 @@ func (s *sorted[T]) remove(x T) bool {
 		return false
 	}
 	s.n--
-	chunk := slices.Delete(s.chunks[c], at, at+1)
+	chunk := s.chunks[c]
+	if at == 0 {
+		// The oldest goes first in every queue: nothing moves.
+		var none T
+		chunk[0] = none
+		chunk = chunk[1:]
+	} else {
+		chunk = slices.Delete(chunk, at, at+1)
+	}
 	s.chunks[c] = chunk
 	switch {
 	case len(chunk) == 0:

@@ -2,7 +2,10 @@ package memory
 
 import (
 	"cmp"
+	"hash/maphash"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -59,6 +62,39 @@ func TestSortedAgainstAModel(t *testing.T) {
 			t.Fatalf("find(%d) = %d, %v", bound, x, ok)
 		}
 	})
+}
+
+func TestMarksAgainstAModel(t *testing.T) {
+	seed := maphash.MakeSeed()
+	rapid.Check(t, func(t *rapid.T) {
+		var m marks
+		model := map[string]bool{}
+		ids := rapid.SliceOf(rapid.OneOf(rapid.StringN(0, 3, -1), rapid.StringMatching(`event-[0-9]{1,4}`), rapid.Just(strings.Repeat("long", 100)))).Draw(t, "ids")
+		for i, id := range ids {
+			if m.has(seed, id) != model[id] {
+				t.Fatalf("has(%q) says otherwise than the model before mark %d", id, i)
+			}
+			m.add(seed, id)
+			model[id] = true
+		}
+		for id := range model {
+			if !m.has(seed, id) || m.has(seed, id+"\x00") {
+				t.Fatalf("%q was lost", id)
+			}
+		}
+		if m.n != len(model) {
+			t.Fatalf("%d marks, want %d", m.n, len(model))
+		}
+	})
+	var m marks
+	for i := range 100_000 {
+		m.add(seed, strconv.Itoa(i))
+	}
+	for i := range 200_000 {
+		if m.has(seed, strconv.Itoa(i)) != (i < 100_000) {
+			t.Fatalf("mark %d", i)
+		}
+	}
 }
 
 func TestRingAgainstAModel(t *testing.T) {
