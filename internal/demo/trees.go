@@ -170,7 +170,7 @@ func (g *grower) growAna(t tip) {
 	for i, m := range modules {
 		r := run{
 			id: fmt.Sprintf("ana-%02d", i+1), actor: "ana", idle: 70 * time.Second, took: 8 * time.Second,
-			command: fmt.Sprintf("python3 tools/port_test.py tests/test_%s.py && pytest -q tests/test_%s.py", m, m),
+			command: fmt.Sprintf("tools/port --check tests/test_%s.py", m),
 			output:  fmt.Sprintf("%d passed", g.dice.between(3, 40)),
 		}
 		switch {
