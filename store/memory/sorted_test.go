@@ -78,8 +78,8 @@ func TestMarksAgainstAModel(t *testing.T) {
 			model[id] = true
 		}
 		for id := range model {
-			if !m.has(seed, id) || m.has(seed, id+"\x00") {
-				t.Fatalf("%q was lost", id)
+			if other := id + "\x00"; !m.has(seed, id) || m.has(seed, other) != model[other] {
+				t.Fatalf("%q was lost, or %q found", id, other)
 			}
 		}
 		if m.n != len(model) {
