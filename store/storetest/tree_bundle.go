@@ -209,11 +209,23 @@ func (b *treeBundle) sessions(f store.SessionFilter) []string {
 func treePages[T any](b *treeBundle, list func(store.PageRequest) (store.Page[T], error), id func(T) string) []string {
 	b.t.Helper()
 	out := []string{}
-	b.ok(store.All(list, func(item T) error {
+	b.ok(treeAll(list, func(item T) error {
 		out = append(out, id(item))
 		return nil
 	}))
 	return out
+}
+
+// treeAll is store.All, but for a list that turns in a circle.
+func treeAll[T any](list func(store.PageRequest) (store.Page[T], error), visit func(T) error) error {
+	seen := map[string]bool{}
+	return store.All(func(p store.PageRequest) (store.Page[T], error) {
+		if seen[p.Cursor] {
+			return store.Page[T]{}, fmt.Errorf("the cursor %q came twice: paging does not end", p.Cursor)
+		}
+		seen[p.Cursor] = true
+		return list(p)
+	}, visit)
 }
 
 // inOrder compares ids: in their order where lists are in identity order, else as
@@ -231,7 +243,7 @@ func (b *treeBundle) inOrder(what string, got, want []string) {
 func (b *treeBundle) dump() []string {
 	b.t.Helper()
 	var out []string
-	b.ok(store.All(func(p store.PageRequest) (store.Page[store.SessionInfo], error) {
+	b.ok(treeAll(func(p store.PageRequest) (store.Page[store.SessionInfo], error) {
 		return b.s.ListSessions(b.ctx, store.SessionFilter{}, p)
 	}, func(i store.SessionInfo) error {
 		expires := "never"
@@ -239,7 +251,7 @@ func (b *treeBundle) dump() []string {
 			expires = fmt.Sprint(*i.ExpiresAt)
 		}
 		out = append(out, fmt.Sprintf("session %q %q %s", i.ID, i.Kind, expires))
-		return store.All(func(p store.PageRequest) (store.Page[store.Node], error) { return b.s.ListNodes(b.ctx, i.ID, p) },
+		return treeAll(func(p store.PageRequest) (store.Page[store.Node], error) { return b.s.ListNodes(b.ctx, i.ID, p) },
 			func(n store.Node) error {
 				out = append(out, fmt.Sprintf("  node %q of %s %q %s", n.ID, orNull(n.ParentID), n.Kind, n.Data))
 				return nil
@@ -303,7 +315,7 @@ func (b *treeBundle) checkTree(session string) {
 	nodes := map[string]store.Node{}
 	below := map[string][]string{} // "" holds the roots
 	order := []string{}
-	b.ok(store.All(func(p store.PageRequest) (store.Page[store.Node], error) { return b.s.ListNodes(b.ctx, session, p) },
+	b.ok(treeAll(func(p store.PageRequest) (store.Page[store.Node], error) { return b.s.ListNodes(b.ctx, session, p) },
 		func(n store.Node) error {
 			if _, twice := nodes[n.ID]; twice {
 				return fmt.Errorf("node %q is listed twice", n.ID)

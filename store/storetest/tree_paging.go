@@ -50,7 +50,12 @@ func treeLists(b *treeBundle, session, parent, leaf string) []treeList {
 func (l treeList) walk(b *treeBundle, limit int, between func()) []string {
 	b.t.Helper()
 	out := []string{}
+	seen := map[string]bool{}
 	for p := (store.PageRequest{Limit: limit}); ; {
+		if seen[p.Cursor] {
+			b.t.Fatalf("%s: the cursor %q came twice: paging does not end", l.name, p.Cursor)
+		}
+		seen[p.Cursor] = true
 		ids, next, err := l.page(p)
 		if err != nil {
 			b.t.Fatalf("%s: %v", l.name, err)
