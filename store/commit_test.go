@@ -17,7 +17,7 @@ func TestCheckCopiesEverything(t *testing.T) {
 		Timers: []store.TimerOp{{Action: store.Schedule, Path: "p", FireAt: 1}},
 		Spawns: []store.Spawn{{ChildID: "c"}},
 	}
-	got, err := c.Check(true)
+	got, err := c.Check()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,19 +43,24 @@ func TestValidateRefusesWhatCheckRefuses(t *testing.T) {
 		c    store.Commit
 		want error
 	}{
-		"fine":             {store.Commit{Execution: exe}, nil},
-		"cancel at NaN":    {store.Commit{Execution: exe, Timers: []store.TimerOp{{Action: store.Cancel, FireAt: math.NaN()}}}, nil},
-		"no execution":     {store.Commit{}, store.ErrEmptyID},
-		"no id":            {store.Commit{Execution: &store.Execution{}}, store.ErrEmptyID},
-		"negative version": {store.Commit{Execution: &store.Execution{ID: "e", Version: -1}}, store.ErrBadLimit},
-		"NaN":              {store.Commit{Execution: exe, Timers: []store.TimerOp{{Action: store.Schedule, FireAt: math.NaN()}}}, store.ErrBadTime},
-		"infinity":         {store.Commit{Execution: exe, Timers: []store.TimerOp{{Action: store.Schedule, FireAt: math.Inf(-1)}}}, store.ErrBadTime},
-		"trace":            {store.Commit{Execution: exe, Trace: `1`}, store.ErrNotObject},
-		"null trace":       {store.Commit{Execution: exe, Trace: `null`}, store.ErrNotObject},
-		"spawn":            {store.Commit{Execution: exe, Spawns: []store.Spawn{{Context: `[]`}}}, store.ErrNotObject},
-		"event":            {store.Commit{Execution: exe, Emits: []store.Emit{{Event: store.Event{Data: `"x"`}}}}, store.ErrNotObject},
+		"fine":                     {store.Commit{Execution: exe}, nil},
+		"cancel at NaN":            {store.Commit{Execution: exe, Timers: []store.TimerOp{{Action: store.Cancel, FireAt: math.NaN()}}}, nil},
+		"no execution":             {store.Commit{}, store.ErrEmptyID},
+		"no id":                    {store.Commit{Execution: &store.Execution{}}, store.ErrEmptyID},
+		"negative version":         {store.Commit{Execution: &store.Execution{ID: "e", Version: -1}}, store.ErrBadVersion},
+		"last version":             {store.Commit{Execution: &store.Execution{ID: "e", Version: math.MaxInt64}}, store.ErrBadVersion},
+		"id that is not UTF-8":     {store.Commit{Execution: &store.Execution{ID: "e\xff"}}, store.ErrNotText},
+		"id with a NUL":            {store.Commit{Execution: &store.Execution{ID: "e\x00"}}, store.ErrNotText},
+		"path with a NUL":          {store.Commit{Execution: &store.Execution{ID: "e"}, Timers: []store.TimerOp{{Action: store.Cancel, Path: "a\x00b"}}}, store.ErrNotText},
+		"target that is not UTF-8": {store.Commit{Execution: &store.Execution{ID: "e"}, Emits: []store.Emit{{TargetID: new("\xff"), Event: store.NewEvent("k", "")}}}, store.ErrNotText},
+		"NaN":                      {store.Commit{Execution: exe, Timers: []store.TimerOp{{Action: store.Schedule, FireAt: math.NaN()}}}, store.ErrBadTime},
+		"infinity":                 {store.Commit{Execution: exe, Timers: []store.TimerOp{{Action: store.Schedule, FireAt: math.Inf(-1)}}}, store.ErrBadTime},
+		"trace":                    {store.Commit{Execution: exe, Trace: `1`}, store.ErrNotObject},
+		"null trace":               {store.Commit{Execution: exe, Trace: `null`}, store.ErrNotObject},
+		"spawn":                    {store.Commit{Execution: exe, Spawns: []store.Spawn{{Context: `[]`}}}, store.ErrNotObject},
+		"event":                    {store.Commit{Execution: exe, Emits: []store.Emit{{Event: store.Event{Data: `"x"`}}}}, store.ErrNotObject},
 	} {
-		_, checked := tc.c.Check(true)
+		_, checked := tc.c.Check()
 		for how, err := range map[string]error{"Validate": tc.c.Validate(), "Check": checked} {
 			if !errors.Is(err, tc.want) || (err == nil) != (tc.want == nil) {
 				t.Errorf("%s, %s: %v, want %v", what, how, err, tc.want)

@@ -56,6 +56,8 @@ var (
 	ErrBadTTL = errors.New("bad time to live")
 	// ErrBadTime: a non-finite timer.
 	ErrBadTime = errors.New("bad time")
+	// ErrBadVersion: a version that no commit can follow.
+	ErrBadVersion = errors.New("bad version")
 	// ErrBadLimit: a negative limit.
 	ErrBadLimit = errors.New("bad limit")
 )
@@ -132,7 +134,7 @@ func (e *KindMismatchError) Unwrap() error { return ErrKindMismatch }
 
 // ValueError is a refused value. Err is one of the sentinels [ErrEmptyID],
 // [ErrTooLong], [ErrNotText], [ErrNotObject], [ErrTooManyIDs], [ErrBadTTL],
-// [ErrBadTime], [ErrBadLimit] or a *[SyntaxError].
+// [ErrBadTime], [ErrBadVersion], [ErrBadLimit] or a *[SyntaxError].
 type ValueError struct {
 	Field  string // "session id", "data", "ttl"
 	Reason string

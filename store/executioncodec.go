@@ -289,11 +289,17 @@ func inSummary(key string) bool {
 // SummaryOfRow reads the summary out of a row. It never fails: what could not be
 // read is in Bad, so that one bad row is one bad row.
 func SummaryOfRow(id, definitionID string, version int64, data []byte) Summary {
+	return SummaryOfText(id, definitionID, version, string(data))
+}
+
+// SummaryOfText is SummaryOfRow for a blob in hand as a string, of which the
+// summary's texts are parts.
+func SummaryOfText(id, definitionID string, version int64, data string) Summary {
 	s := Summary{ID: id, DefinitionID: definitionID, Version: version}
 	var room [summaryKeys]Member
-	c, err := newCodec("execution", string(data), room[:0], inSummary)
+	c, err := newCodec("execution", data, room[:0], inSummary)
 	if err != nil {
-		s.Bad = &RowError{Table: "executions", Key: id, Err: err, Raw: data}
+		s.Bad = &RowError{Table: "executions", Key: id, Err: err, Raw: []byte(data)}
 		return s
 	}
 	s.Status = Status(c.text("status", string(Pending)))
@@ -304,7 +310,7 @@ func SummaryOfRow(id, definitionID string, version int64, data []byte) Summary {
 	s.FinishedAt, s.ExpiresAt = c.get("finished_at"), c.get("expires_at")
 	s.Drift = drift(id, definitionID, version, c.members)
 	if c.err != nil {
-		s.Bad = &RowError{Table: "executions", Key: id, Err: c.err, Raw: data}
+		s.Bad = &RowError{Table: "executions", Key: id, Err: c.err, Raw: []byte(data)}
 	}
 	return s
 }

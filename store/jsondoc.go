@@ -2,8 +2,8 @@ package store
 
 import (
 	"math"
-	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -196,38 +196,71 @@ func exactString(q string) string {
 }
 
 // number is a JSON number as sign, digits without zeros at either end, and a
-// decimal exponent: equal values have equal fields, and nothing is rounded. Zero
-// has no digits and no exponent.
+// decimal exponent in canonical text: equal values have equal fields, and nothing
+// is rounded. Zero has no digits and the exponent "0".
+//
+// The exponent stays text because it may have as many digits as the number is
+// long, and converting a million decimal digits to binary takes seconds.
 type number struct {
 	negative bool
 	digits   string
-	exp      *big.Int
+	exp      string
 }
 
 func normalise(text string) number {
 	negative := strings.HasPrefix(text, "-")
 	text = strings.TrimPrefix(text, "-")
-	exp := new(big.Int)
+	exp := "0"
 	if at := strings.IndexAny(text, "eE"); at >= 0 {
-		exp.SetString(strings.TrimPrefix(text[at+1:], "+"), 10)
+		exp = strings.TrimPrefix(text[at+1:], "+")
 		text = text[:at]
 	}
 	whole, frac, _ := strings.Cut(text, ".")
 	digits := whole + frac
-	exp.Sub(exp, big.NewInt(int64(len(frac))))
 	trimmed := strings.TrimRight(digits, "0")
-	exp.Add(exp, big.NewInt(int64(len(digits)-len(trimmed))))
+	shift := int64(len(digits) - len(trimmed) - len(frac))
 	trimmed = strings.TrimLeft(trimmed, "0")
 	if trimmed == "" {
-		return number{exp: new(big.Int)}
+		return number{exp: "0"}
 	}
-	return number{negative, trimmed, exp}
+	return number{negative, trimmed, addDecimal(exp, shift)}
 }
 
-func sameNumber(a, b string) bool {
-	if a == b {
-		return true
+// addDecimal adds a number of bytes to a decimal integer of any length, in time
+// linear in it, and returns the canonical text.
+func addDecimal(text string, delta int64) string {
+	negative := strings.HasPrefix(text, "-")
+	digits := strings.TrimLeft(strings.TrimPrefix(text, "-"), "0")
+	// 18 digits fit an int64, and so does their sum with the length of a text.
+	if len(digits) <= 18 {
+		n, _ := strconv.ParseInt("0"+digits, 10, 64) // digits only: cannot fail
+		if negative {
+			n = -n
+		}
+		return strconv.FormatInt(n+delta, 10)
 	}
-	x, y := normalise(a), normalise(b)
-	return x.negative == y.negative && x.digits == y.digits && x.exp.Cmp(y.exp) == 0
+	// The magnitude is far above any delta, so the sign stays.
+	if negative {
+		delta = -delta
+	}
+	b := []byte(digits)
+	for i := len(b) - 1; i >= 0 && delta != 0; i-- {
+		d := int64(b[i]-'0') + delta
+		delta = d / 10
+		if d %= 10; d < 0 {
+			d += 10
+			delta--
+		}
+		b[i] = byte('0' + d)
+	}
+	out := string(b)
+	if delta > 0 {
+		out = strconv.FormatInt(delta, 10) + out
+	}
+	if out = strings.TrimLeft(out, "0"); negative {
+		out = "-" + out
+	}
+	return out
 }
+
+func sameNumber(a, b string) bool { return a == b || normalise(a) == normalise(b) }

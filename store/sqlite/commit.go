@@ -34,7 +34,7 @@ func (e *executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 	if err := e.writable(ctx); err != nil {
 		return nil, err
 	}
-	checked, err := c.Check(true)
+	checked, err := c.Check()
 	if err != nil {
 		return nil, err
 	}

@@ -255,7 +255,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	release := n.hold()
 	checked := func(exe *store.Execution) func(*sqlite.Conn) error {
-		c, err := store.Commit{Execution: exe}.Check(true)
+		c, err := store.Commit{Execution: exe}.Check()
 		n.ok(err)
 		return func(conn *sqlite.Conn) error { return n.executions.swap(conn, c) }
 	}

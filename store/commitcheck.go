@@ -1,0 +1,191 @@
+package store
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Checked is a commit after checking: everything encoded, nothing of the
+// caller's left in it.
+type Checked struct {
+	ID       string
+	Expected int64 // the version the caller holds
+	// DefinitionID and Data are what the row will hold, with version Expected+1 in it.
+	DefinitionID, Data string
+	Summary            Summary // with version Expected+1
+	Emits              []EncodedEmit
+	ProcessedEventID   *string
+	Timers             []TimerOp
+	Spawns             []Spawn
+	Trace              JSON
+}
+
+// EncodedEmit is an emit as the outbox stores it.
+type EncodedEmit struct {
+	TargetID *string
+	Event    string
+}
+
+// Validate refuses a commit that no backend takes: no execution, an empty id or a
+// negative version, timers that are not finite ([ErrBadTime]), a trace step, a
+// spawn context or event data that is no object ([ErrNotObject]) or no JSON. It
+// copies and encodes nothing.
+func (c Commit) Validate() error {
+	if err := c.checkIdentity(); err != nil {
+		return err
+	}
+	for i := range c.Emits {
+		if err := c.Emits[i].Event.check(); err != nil {
+			return fmt.Errorf("emit %d: %w", i, err)
+		}
+	}
+	return c.checkCompanions()
+}
+
+func (c Commit) checkIdentity() error {
+	e := c.Execution
+	if e == nil {
+		return &ValueError{"execution", "is missing", ErrEmptyID}
+	}
+	if e.ID == "" {
+		return &ValueError{"execution id", "must not be empty", ErrEmptyID}
+	}
+	// A foreign row may hold a NUL in its id, and may be written; what no JSON can
+	// hold may not, since the blob would then name another id than its row.
+	foreign := e.members != nil
+	for _, f := range [...]struct{ field, text string }{
+		{"execution id", e.ID}, {"definition id", e.DefinitionID}, {"status", string(e.Status)}, {"root path", e.RootPath},
+	} {
+		if err := checkText(f.field, f.text, foreign); err != nil {
+			return err
+		}
+	}
+	for _, f := range [...]struct {
+		field string
+		text  *string
+	}{
+		{"parent id", e.ParentID}, {"child id", e.ChildID}, {"outcome", e.Outcome}, {"error", e.Error},
+		{"active path", e.ActivePath}, {"definition fqn", e.DefinitionFQN}, {"processed event id", c.ProcessedEventID},
+	} {
+		if f.text == nil {
+			continue
+		}
+		if err := checkText(f.field, *f.text, true); err != nil {
+			return err
+		}
+	}
+	if e.Version < 0 || e.Version == math.MaxInt64 {
+		return &ValueError{"version", fmt.Sprintf("%d cannot be followed by another", e.Version), ErrBadVersion}
+	}
+	return nil
+}
+
+// checkText refuses what cannot stand in JSON unchanged.
+func checkText(field, text string, nul bool) error {
+	if !utf8.ValidString(text) || !nul && strings.IndexByte(text, 0) >= 0 {
+		return &ValueError{field, "must be valid UTF-8 without NUL", ErrNotText}
+	}
+	return nil
+}
+
+func (c Commit) checkCompanions() error {
+	for _, em := range c.Emits {
+		for _, f := range [...]struct{ field, text string }{{"event id", em.Event.ID}, {"event kind", em.Event.Kind}, {"emit target", deref(em.TargetID)}} {
+			if err := checkText(f.field, f.text, true); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range c.Spawns {
+		if err := checkText("child id", s.ChildID, false); err != nil {
+			return err
+		}
+		if err := checkText("root path", s.RootPath, true); err != nil {
+			return err
+		}
+	}
+	for _, t := range c.Timers {
+		if err := checkText("timer path", t.Path, false); err != nil {
+			return err
+		}
+		if t.Action == Schedule {
+			if err := CheckFireAt(t.FireAt); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range c.Spawns {
+		if s.Context != "" {
+			if err := checkField("spawn context", s.Context, Object); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Trace != "" {
+		return CheckTrace(c.Trace)
+	}
+	return nil
+}
+
+// Check is Validate with everything encoded and copied.
+func (c Commit) Check() (Checked, error) {
+	if err := c.checkIdentity(); err != nil {
+		return Checked{}, err
+	}
+	e := c.Execution
+	data, err := e.Encode(e.Version + 1)
+	if err != nil {
+		return Checked{}, fmt.Errorf("execution %q: %w", e.ID, err)
+	}
+	out := Checked{ID: e.ID, Expected: e.Version, DefinitionID: e.DefinitionID, Data: data, Trace: c.Trace}
+	out.Summary = SummaryOf(e)
+	out.Summary.Version, out.Summary.Drift = e.Version+1, nil
+	for i, em := range c.Emits {
+		text, err := em.Event.Encode()
+		if err != nil {
+			return Checked{}, fmt.Errorf("emit %d: %w", i, err)
+		}
+		out.Emits = append(out.Emits, EncodedEmit{copyText(em.TargetID), string(text)})
+	}
+	if err := c.checkCompanions(); err != nil {
+		return Checked{}, err
+	}
+	out.ProcessedEventID = copyText(c.ProcessedEventID)
+	out.Timers = slices.Clone(c.Timers)
+	out.Spawns = slices.Clone(c.Spawns)
+	for i := range out.Spawns {
+		if out.Spawns[i].Context == "" {
+			out.Spawns[i].Context = EmptyObject
+		}
+	}
+	return out, nil
+}
+
+func copyText(s *string) *string {
+	if s == nil {
+		return nil
+	}
+	t := *s
+	return &t
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// CheckTrace refuses a trace step that is not a JSON object.
+func CheckTrace(entry JSON) error { return checkField("trace", entry, Object) }
+
+// CheckFireAt refuses NaN and the infinities with [ErrBadTime].
+func CheckFireAt(t float64) error {
+	if math.IsNaN(t) || math.IsInf(t, 0) {
+		return &ValueError{"fire_at", fmt.Sprintf("%v is not a time", t), ErrBadTime}
+	}
+	return nil
+}

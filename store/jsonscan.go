@@ -1,0 +1,271 @@
+package store
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+	"unicode/utf8"
+)
+
+func invalidUTF8(s string) int {
+	if utf8.ValidString(s) {
+		return -1
+	}
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+func skipSpace(s string, i int) int {
+	for i < len(s) && (s[i] == ' ' || s[i] == '\n' || s[i] == '\t' || s[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// scanner walks one value without recursion. When doc is set it also records
+// the tokens.
+type scanner struct {
+	src    string
+	strict bool
+	doc    *Doc
+}
+
+// open containers: 'o' object, 'a' array; with the token index where known.
+type frame struct {
+	kind  byte
+	token int32
+}
+
+func (sc *scanner) value(i int) (int, error) {
+	s := sc.src
+	var shallow [16]frame // most values are no deeper, and then nothing is allocated
+	stack := shallow[:0]
+	for {
+		// A value starts at i.
+		i = skipSpace(s, i)
+		if i >= len(s) {
+			return i, &SyntaxError{i, "the text ends where a value should be"}
+		}
+		var err error
+		switch c := s[i]; {
+		case c == '{' || c == '[':
+			k, kind := byte('o'), Object
+			if c == '[' {
+				k, kind = 'a', Array
+			}
+			tok := sc.open(kind, i)
+			i = skipSpace(s, i+1)
+			if i < len(s) && (s[i] == '}' && k == 'o' || s[i] == ']' && k == 'a') {
+				i++
+				sc.close(tok, i)
+				break
+			}
+			stack = append(stack, frame{k, tok})
+			if k == 'o' {
+				if i, err = sc.key(i); err != nil {
+					return i, err
+				}
+			}
+			continue
+		case c == '"':
+			end, err := scanString(s, i)
+			if err != nil {
+				return end, err
+			}
+			sc.leaf(String, i, end)
+			i = end
+		case c == '-' || c >= '0' && c <= '9':
+			if strings.HasPrefix(s[i:], "-Infinity") && !sc.strict {
+				sc.leaf(NonFinite, i, i+9)
+				i += 9
+				break
+			}
+			end, err := scanNumber(s, i)
+			if err != nil {
+				return end, err
+			}
+			sc.leaf(Number, i, end)
+			i = end
+		default:
+			word, kind := literal(s[i:])
+			if word == "" {
+				return i, &SyntaxError{i, fmt.Sprintf("%q where a value should be", firstRune(s[i:]))}
+			}
+			if kind == NonFinite && sc.strict {
+				return i, &SyntaxError{i, word + " is not a JSON number"}
+			}
+			sc.leaf(kind, i, i+len(word))
+			i += len(word)
+		}
+		// A value ended at i: close what it completes, or go on to its sibling.
+		for {
+			if len(stack) == 0 {
+				return i, nil
+			}
+			top := stack[len(stack)-1]
+			i = skipSpace(s, i)
+			if i >= len(s) {
+				return i, &SyntaxError{i, "the text ends inside " + map[byte]string{'o': "an object", 'a': "an array"}[top.kind]}
+			}
+			if s[i] == ',' {
+				i++
+				if top.kind == 'o' {
+					if i, err = sc.key(skipSpace(s, i)); err != nil {
+						return i, err
+					}
+				}
+				break
+			}
+			if s[i] == '}' && top.kind == 'o' || s[i] == ']' && top.kind == 'a' {
+				i++
+				sc.close(top.token, i)
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			return i, &SyntaxError{i, fmt.Sprintf("%q where a comma or the end should be", firstRune(s[i:]))}
+		}
+	}
+}
+
+func (sc *scanner) key(i int) (int, error) {
+	s := sc.src
+	if i >= len(s) || s[i] != '"' {
+		return i, &SyntaxError{i, "no key where one should be"}
+	}
+	end, err := scanString(s, i)
+	if err != nil {
+		return end, err
+	}
+	sc.leaf(String, i, end)
+	i = skipSpace(s, end)
+	if i >= len(s) || s[i] != ':' {
+		return i, &SyntaxError{i, "no colon after a key"}
+	}
+	return i + 1, nil
+}
+
+func firstRune(s string) string {
+	_, n := utf8.DecodeRuneInString(s)
+	return s[:n]
+}
+
+func literal(s string) (string, Kind) {
+	for _, w := range [...]struct {
+		word string
+		kind Kind
+	}{{"true", Bool}, {"false", Bool}, {"null", NullKind}, {"NaN", NonFinite}, {"Infinity", NonFinite}} {
+		if strings.HasPrefix(s, w.word) {
+			return w.word, w.kind
+		}
+	}
+	return "", Absent
+}
+
+func scanString(s string, i int) (int, error) {
+	start := i
+	for i++; ; {
+		i = skipPlain(s, i)
+		if i >= len(s) {
+			return i, &SyntaxError{start, "a string without an end"}
+		}
+		switch c := s[i]; {
+		case c == '"':
+			return i + 1, nil
+		case c == '\\':
+			if i+1 >= len(s) {
+				return i, &SyntaxError{i, "the text ends inside an escape"}
+			}
+			switch s[i+1] {
+			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+				i += 2
+			case 'u':
+				if i+6 > len(s) || !isHex4(s[i+2:i+6]) {
+					return i, &SyntaxError{i, "a \\u escape without four hexadecimal digits"}
+				}
+				i += 6
+			default:
+				return i, &SyntaxError{i, "an unknown escape"}
+			}
+		default:
+			return i, &SyntaxError{i, "a control character inside a string"}
+		}
+	}
+}
+
+// skipPlain returns where the first quote, backslash or control character at or
+// after i is: by far the most of any text is none of them, so eight bytes are
+// looked at in one step.
+func skipPlain(s string, i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(s); i += 8 {
+		w := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
+			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+		// A byte b is below n where the top bit of (b - n) &^ b is set. The lowest such
+		// bit is exact; a borrow can only spoil those above it.
+		quote, slash := w^(ones*'"'), w^(ones*'\\')
+		found := ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*0x20)&^w) & highs
+		if found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for ; i < len(s); i++ {
+		if c := s[i]; c == '"' || c == '\\' || c < 0x20 {
+			break
+		}
+	}
+	return i
+}
+
+func isHex4(s string) bool {
+	for i := range 4 {
+		c := s[i] | 0x20
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+func scanNumber(s string, i int) (int, error) {
+	start := i
+	digits := func() bool {
+		from := i
+		for i < len(s) && s[i] >= '0' && s[i] <= '9' {
+			i++
+		}
+		return i > from
+	}
+	if s[i] == '-' {
+		i++
+	}
+	if i < len(s) && s[i] == '0' {
+		i++
+		if i < len(s) && s[i] >= '0' && s[i] <= '9' {
+			return i, &SyntaxError{start, "a number with a leading zero"}
+		}
+	} else if !digits() {
+		return i, &SyntaxError{start, "a sign without digits"}
+	}
+	if i < len(s) && s[i] == '.' {
+		i++
+		if !digits() {
+			return i, &SyntaxError{start, "a number that ends in a point"}
+		}
+	}
+	if i < len(s) && (s[i] == 'e' || s[i] == 'E') {
+		i++
+		if i < len(s) && (s[i] == '+' || s[i] == '-') {
+			i++
+		}
+		if !digits() {
+			return i, &SyntaxError{start, "a number without its exponent"}
+		}
+	}
+	return i, nil
+}
