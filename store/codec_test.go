@@ -53,3 +53,19 @@ func TestSummaryOfRowAgrees(t *testing.T) {
 		t.Errorf("summary of the row\n%+v\nof the execution\n%+v", got, want)
 	}
 }
+
+// What a load refuses the list shows as a bad row, and the other way round.
+func TestSummaryIsBadWhereALoadFails(t *testing.T) {
+	for blob, sound := range map[string]bool{
+		`{}`: true, `{"context":5}`: false, `{"deferred":{}}`: false, `{"priority":"x"}`: false, `{"priority":"3"}`: true,
+		`{"definition_fqn":5}`: false, `{"version":"abc"}`: true, `{"id":7}`: true, `{"children":null}`: true,
+		`{"processed_events":3.5}`: false, `{"status":null}`: false, `{"history":[]}`: false, `{"parent_id":3}`: false,
+		`[]`: false, ``: false,
+	} {
+		s := SummaryOfRow("x", "d", 1, []byte(blob))
+		_, err := DecodeExecutionRow("x", "d", 1, blob)
+		if (s.Bad == nil) != sound || (err == nil) != sound {
+			t.Errorf("%s: summary %v, load %v; want sound %v", blob, s.Bad, err, sound)
+		}
+	}
+}

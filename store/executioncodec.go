@@ -13,48 +13,56 @@ func DecodeExecution(data string) (*Execution, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Execution{
-		ID:              c.text("id", ""),
-		DefinitionID:    c.text("definition_id", ""),
-		DefinitionFQN:   c.optional("definition_fqn"),
-		RootPath:        c.text("root_path", ""),
-		Status:          Status(c.text("status", string(Pending))),
-		Outcome:         c.optional("outcome"),
-		Error:           c.optional("error"),
-		ActivePath:      c.optional("active_path"),
-		History:         c.collection("history", Object, EmptyObject),
-		Context:         c.collection("context", Object, EmptyObject),
-		ProcessedEvents: c.integer("processed_events"),
-		Version:         c.integer("version"),
-		Priority:        c.integer("priority"),
-		ParentID:        c.optional("parent_id"),
-		ChildID:         c.optional("child_id"),
-		Deferred:        c.collection("deferred", Array, EmptyArray),
-		Children:        c.collection("children", Object, EmptyObject),
-		InvokeSeq:       c.collection("invoke_seq", Object, EmptyObject),
-		CreatedAt:       c.get("created_at"),
-		UpdatedAt:       c.get("updated_at"),
-		FinishedAt:      c.get("finished_at"),
-		ExpiresAt:       c.get("expires_at"),
-		members:         c.members,
-		stored:          data,
-	}
+	e := new(Execution)
+	c.execution(e)
+	e.ID, e.DefinitionID, e.Version = c.text("id", ""), c.text("definition_id", ""), c.integer("version")
 	if c.err != nil {
 		return nil, c.err
 	}
+	e.members, e.stored = c.members, data
 	return e, nil
 }
 
-// DecodeExecutionRow reads a row of which the columns count: a difference in the
-// blob is noted in Drift.
+// DecodeExecutionRow reads a row of which the columns count: whatever the blob says
+// instead is noted in Drift.
 func DecodeExecutionRow(id, definitionID string, version int64, data string) (*Execution, error) {
-	e, err := DecodeExecution(data)
+	c, err := newCodec("execution", data, make([]Member, 0, usualMembers), nil)
 	if err != nil {
 		return nil, err
 	}
-	e.Drift = drift(id, definitionID, version, e.members)
+	e := new(Execution)
+	c.execution(e)
+	if c.err != nil {
+		return nil, c.err
+	}
+	e.Drift = drift(id, definitionID, version, c.members)
 	e.ID, e.DefinitionID, e.Version = id, definitionID, version
+	e.members, e.stored = c.members, data
 	return e, nil
+}
+
+// execution fills in all that a row has no column of its own for. What it refuses
+// makes a row bad, in lists and on a load alike.
+func (c *codec) execution(e *Execution) {
+	e.DefinitionFQN = c.optional("definition_fqn")
+	e.RootPath = c.text("root_path", "")
+	e.Status = Status(c.text("status", string(Pending)))
+	e.Outcome = c.optional("outcome")
+	e.Error = c.optional("error")
+	e.ActivePath = c.optional("active_path")
+	e.History = c.collection("history", Object, EmptyObject)
+	e.Context = c.collection("context", Object, EmptyObject)
+	e.ProcessedEvents = c.integer("processed_events")
+	e.Priority = c.integer("priority")
+	e.ParentID = c.optional("parent_id")
+	e.ChildID = c.optional("child_id")
+	e.Deferred = c.collection("deferred", Array, EmptyArray)
+	e.Children = c.collection("children", Object, EmptyObject)
+	e.InvokeSeq = c.collection("invoke_seq", Object, EmptyObject)
+	e.CreatedAt = c.get("created_at")
+	e.UpdatedAt = c.get("updated_at")
+	e.FinishedAt = c.get("finished_at")
+	e.ExpiresAt = c.get("expires_at")
 }
 
 func drift(id, definitionID string, version int64, members []Member) []Drift {
@@ -273,13 +281,12 @@ func SummaryOf(e *Execution) Summary {
 	}
 }
 
-// summaryKeys is how many members inSummary keeps.
-const summaryKeys = 13
-
-// inSummary says which members a summary is made of, drift included.
-func inSummary(key string) bool {
+// isMember says which members an execution is made of. A summary reads all of
+// them: what would fail a load is to be seen in the list.
+func isMember(key string) bool {
 	switch key {
-	case "id", "definition_id", "root_path", "status", "outcome", "error", "active_path", "version", "parent_id",
+	case "id", "definition_id", "definition_fqn", "root_path", "status", "outcome", "error", "active_path", "history",
+		"context", "processed_events", "version", "priority", "parent_id", "child_id", "deferred", "children", "invoke_seq",
 		"created_at", "updated_at", "finished_at", "expires_at":
 		return true
 	}
@@ -296,18 +303,17 @@ func SummaryOfRow(id, definitionID string, version int64, data []byte) Summary {
 // summary's texts are parts.
 func SummaryOfText(id, definitionID string, version int64, data string) Summary {
 	s := Summary{ID: id, DefinitionID: definitionID, Version: version}
-	var room [summaryKeys]Member
-	c, err := newCodec("execution", data, room[:0], inSummary)
+	var room [usualMembers]Member
+	c, err := newCodec("execution", data, room[:0], isMember)
 	if err != nil {
 		s.Bad = &RowError{Table: "executions", Key: id, Err: err, Raw: []byte(data)}
 		return s
 	}
-	s.Status = Status(c.text("status", string(Pending)))
-	s.Outcome, s.Error = c.optional("outcome"), c.optional("error")
-	s.ActivePath, s.ParentID = c.optional("active_path"), c.optional("parent_id")
-	s.RootPath = c.text("root_path", "")
-	s.CreatedAt, s.UpdatedAt = c.get("created_at"), c.get("updated_at")
-	s.FinishedAt, s.ExpiresAt = c.get("finished_at"), c.get("expires_at")
+	var e Execution
+	c.execution(&e)
+	s.Status, s.Outcome, s.Error = e.Status, e.Outcome, e.Error
+	s.ActivePath, s.ParentID, s.RootPath = e.ActivePath, e.ParentID, e.RootPath
+	s.CreatedAt, s.UpdatedAt, s.FinishedAt, s.ExpiresAt = e.CreatedAt, e.UpdatedAt, e.FinishedAt, e.ExpiresAt
 	s.Drift = drift(id, definitionID, version, c.members)
 	if c.err != nil {
 		s.Bad = &RowError{Table: "executions", Key: id, Err: c.err, Raw: []byte(data)}
