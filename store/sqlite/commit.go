@@ -38,16 +38,8 @@ func (e *executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 	if err != nil {
 		return nil, err
 	}
-	if checked.Expected == math.MaxInt64 {
-		return nil, &store.ValueError{Field: "version", Reason: "there is none after this one", Err: store.ErrTooLong}
-	}
 	if err := e.needs(checked); err != nil {
 		return nil, err
-	}
-	if p := checked.ProcessedEventID; p != nil {
-		// The caller's string may change while an abandoned wait's write is still under way.
-		id := *p
-		checked.ProcessedEventID = &id
 	}
 	seqs := make([]int64, 0, len(checked.Emits))
 	err = e.writer.write(ctx, func(conn *sqlite.Conn) error {

@@ -251,7 +251,7 @@ func (r executionRow) execution() (*store.Execution, error) {
 }
 
 func (r executionRow) summary() store.Summary {
-	s := store.SummaryOfRow(r.id.String(), r.definitionID.String(), r.version.int, []byte(r.data.String()))
+	s := store.SummaryOfText(r.id.String(), r.definitionID.String(), r.version.int, r.data.String())
 	if err := r.fault(); err != nil {
 		s.Bad = r.bad(err)
 		s.Drift = nil // what differs is in the error

@@ -115,6 +115,9 @@ func (l list[T]) pageOn(conn *sqlite.Conn, e *executions, cursor string, limit i
 		}
 		item, selected, n := l.read(row)
 		if selected {
+			if page.Items == nil && !l.all {
+				page.Items = make([]T, 0, limit)
+			}
 			page.Items = append(page.Items, item)
 		}
 		looked, size = looked+1, size+n

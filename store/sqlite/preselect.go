@@ -49,7 +49,7 @@ func onlyStatus(data []byte) (status []byte, sure bool) {
 		return nil, false
 	}
 	rest := data[at+len(key):]
-	if bytes.Contains(rest, key) || bytes.Contains(data, []byte(`\u`)) {
+	if bytes.Contains(rest, key) || bytes.IndexByte(data, '\\') >= 0 && bytes.Contains(data, []byte(`\u`)) {
 		return nil, false
 	}
 	i := skipBlank(rest, 0)

@@ -75,7 +75,7 @@ func TestExecutionStore(t *testing.T) {
 		return suiteStore{db.executions, h}
 	}
 	storetest.TestExecutionStore(t, storetest.ExecutionFactory{
-		Caps: storetest.ExecutionCaps{NULInIDs: true, Durable: true},
+		Caps: storetest.ExecutionCaps{Durable: true},
 		Open: func(t testing.TB, o storetest.ExecOptions) store.ExecutionStore {
 			t.Helper()
 			return open(&handles{t: t}, filepath.Join(t.TempDir(), "test.db"), o)
