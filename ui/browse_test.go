@@ -317,7 +317,7 @@ func TestRelativeTimesChangeByThemselvesAndIdleIsIdle(t *testing.T) {
 	})
 	must(t, err)
 	d := open(t, o, 100, 30).press("6").shows("due in 1m", "timer in 1m")
-	d.advance(31 * time.Second).shows("due in 59s", "timer in <1m")
+	d.advance(31*time.Second).shows("due in 59s", "timer in <1m")
 	d.advance(3 * time.Second).shows("due in 56s")
 	d.advance(60 * time.Second).shows("overdue by")
 

@@ -214,6 +214,9 @@ func (d *driver) screen() string {
 	if len(lines) != d.m.height {
 		d.t.Fatalf("%d lines in a window of %d", len(lines), d.m.height)
 	}
+	if rest := ours.ReplaceAllString(content, ""); strings.ContainsRune(rest, 0x1b) {
+		d.t.Fatalf("a sequence that is no style is on the screen: %q", rest)
+	}
 	for i, line := range lines {
 		if w := term.StyledWidth(line); w != d.m.width {
 			d.t.Fatalf("line %d is %d wide in a window of %d: %q", i, w, d.m.width, line)
@@ -226,6 +229,9 @@ func (d *driver) screen() string {
 	}
 	return content
 }
+
+// ours are the sequences that styles are made of.
+var ours = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
 // text is the screen without styles.
 func (d *driver) text() string {

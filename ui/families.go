@@ -230,7 +230,11 @@ func (f *families) draw(m *Model, w, h int, focused bool) []string {
 	cursor, _ := f.widget.Cursor()
 	for i, r := range f.widget.Visible() {
 		look := lookOf(r == cursor, focused)
-		out = append(out, f.cache.get(i, look, w, func() string { return f.row(m, i, r, w, look) }))
+		line, ok := f.cache.get(i, look, w)
+		if !ok {
+			line = f.cache.put(i, look, w, f.row(m, i, r, w, look))
+		}
+		out = append(out, line)
 	}
 	return out
 }

@@ -54,63 +54,132 @@ func (t *treePane) openFamily(m *Model, id string) tea.Cmd {
 	t.loading, t.want = true, id
 	m.trail.touch()
 	t.pace.start(m.now())
-	return t.readFamily(m, id)
+	return t.readFamily(m)
 }
 
+// familyRead is a family, as far as it was read. The members that others name
+// are read by their ids, which is quick whatever the store holds; whole is set
+// where the store was also searched for children that nobody names.
 type familyRead struct {
 	gen     int
-	of      string
+	whole   bool
 	index   *treeview.Index
 	members map[string]member
 	more    bool
 	err     error
 }
 
-// readFamily reads an execution, its ancestors, and all below the topmost of
-// them. By parent_id: the children maps forget children that returned.
-func (t *treePane) readFamily(m *Model, id string) tea.Cmd {
+// readFamily reads what can be read by id: the execution with its ancestors, the
+// members that were found before, and the children they name now.
+func (t *treePane) readFamily(m *Model) tea.Cmd {
 	ctx, gen := t.req.begin(m.ctx)
-	es := m.es
-	return func() tea.Msg {
-		out := familyRead{gen: gen, of: id, members: map[string]member{}}
-		top := id
-		for seen := map[string]bool{}; !seen[top]; {
-			seen[top] = true
-			s, err := summaryOf(ctx, es, top)
-			if top == id && err != nil {
-				out.err = err
-				return out
-			}
-			if err != nil || s.ParentID == nil || seen[*s.ParentID] {
-				if err != nil && !errors.Is(err, store.ErrNotFound) {
-					out.err = err
-					return out
-				}
-				break
-			}
-			top = *s.ParentID
+	es, of := m.es, t.of.id
+	ids := []string{of}
+	for id, mb := range t.members {
+		if !mb.state && id != of {
+			ids = append(ids, id)
 		}
-		out.err = out.descend(ctx, es, top)
-		if out.err == nil {
-			out.build()
-		}
-		return out
 	}
+	return func() tea.Msg {
+		out := familyRead{gen: gen, members: map[string]member{}}
+		out.err = out.byID(ctx, es, ids)
+		return out.finish(ctx, es)
+	}
+}
+
+// searchFamily reads the whole family by parent_id, since the children maps
+// forget children that returned. A store may have to look at every row for it.
+func (t *treePane) searchFamily(m *Model) tea.Cmd {
+	ok, wait := t.search.start(m.now())
+	if !ok {
+		of := t.of
+		return m.later(wait, func(m *Model) tea.Cmd {
+			if m.tree.of != of {
+				return nil
+			}
+			m.tree.search.rested()
+			return m.tree.searchFamily(m)
+		})
+	}
+	ctx, gen := t.look.begin(m.ctx)
+	es, top := m.es, t.of.id
+	for r, ok := t.widget.Index().Find(top); ok && r != 0; r = t.widget.Index().Parent(r) {
+		if id := t.widget.Index().ID(r); t.members[id].summary.ID == id {
+			top = id
+		}
+	}
+	return func() tea.Msg {
+		out := familyRead{gen: gen, whole: true, members: map[string]member{}}
+		out.err = out.descend(ctx, es, top)
+		return out.finish(ctx, es)
+	}
+}
+
+func (f familyRead) finish(ctx context.Context, es store.ExecutionStore) familyRead {
+	if f.err == nil {
+		f.err = f.annotate(ctx, es)
+	}
+	if f.err == nil {
+		f.build()
+	}
+	return f
 }
 
 // summaryOf reads what is known of an execution. A row that cannot be read whole
 // is a summary too.
 func summaryOf(ctx context.Context, es store.ExecutionStore, id string) (store.Summary, error) {
-	s, _, err := store.Inspect(ctx, es, id)
+	s, _, err := inspect(ctx, es, id)
+	return s, err
+}
+
+func inspect(ctx context.Context, es store.ExecutionStore, id string) (store.Summary, *store.Execution, error) {
+	s, exe, err := store.Inspect(ctx, es, id)
 	var bad *store.RowError
 	if errors.As(err, &bad) {
 		s = store.SummaryOfRow(id, s.DefinitionID, s.Version, bad.Raw)
 		if s.Bad == nil {
 			s.Bad = bad
 		}
-		return s, nil
+		return s, nil, nil
 	}
-	return s, err
+	return s, exe, err
+}
+
+// byID reads those executions, their parents, and the children they name. The
+// first has to be there.
+func (f *familyRead) byID(ctx context.Context, es store.ExecutionStore, ids []string) error {
+	seen := map[string]bool{}
+	for n := 0; n < len(ids); n++ {
+		id := ids[n]
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		if len(f.members) >= maxFamily {
+			f.more = true
+			break
+		}
+		s, exe, err := inspect(ctx, es, id)
+		if errors.Is(err, store.ErrNotFound) && n > 0 {
+			continue // only named, or purged since
+		}
+		if err != nil {
+			return err
+		}
+		mb := member{summary: s}
+		if s.ParentID != nil {
+			ids = append(ids, *s.ParentID)
+		}
+		if exe != nil {
+			mb.current = map[string]store.ChildState{}
+			for _, c := range exe.ChildStates() {
+				mb.current[c.ID] = c
+				ids = append(ids, c.ID)
+			}
+		}
+		f.members[id] = mb
+	}
+	return nil
 }
 
 // descend reads the members from the top down.
@@ -140,7 +209,7 @@ func (f *familyRead) descend(ctx context.Context, es store.ExecutionStore, top s
 			return err
 		}
 	}
-	return f.annotate(ctx, es)
+	return nil
 }
 
 // annotate reads what a family says besides its summaries: who waits for whom,
@@ -153,7 +222,7 @@ func (f *familyRead) annotate(ctx context.Context, es store.ExecutionStore) erro
 		}
 	}
 	for id, mb := range f.members {
-		if parents[id] && mb.summary.Bad == nil {
+		if parents[id] && mb.summary.Bad == nil && mb.current == nil {
 			_, exe, err := store.Inspect(ctx, es, id)
 			if err != nil && !errors.Is(err, store.ErrNotFound) {
 				return err
@@ -230,47 +299,79 @@ func (f *familyRead) parentRow(id string, mb member) *string {
 	return &parent
 }
 
-func (r familyRead) apply(m *Model) tea.Cmd {
+func (f familyRead) apply(m *Model) tea.Cmd {
 	t := &m.tree
-	if !t.req.ends(r.gen) || t.of.kind != execution {
+	req, pace := &t.req, &t.pace
+	if f.whole {
+		req, pace = &t.look, &t.search
+	}
+	if t.of.kind != execution || !req.ends(f.gen) {
 		return nil
 	}
-	again := t.pace.end(m.now())
-	t.loading = false
-	t.touch()
-	m.trail.touch()
-	var next tea.Cmd
-	if again {
-		next = t.reload(m)
+	again := pace.end(m.now())
+	var next []tea.Cmd
+	switch {
+	case !f.whole && again:
+		next = append(next, t.reload(m))
+	case f.whole && again:
+		next = append(next, t.searchFamily(m))
 	}
-	if r.err != nil {
-		if !abandoned(r.err) && t.members == nil {
-			t.err = r.err
-		}
-		if !errors.Is(r.err, store.ErrNotFound) {
-			m.failed("cannot read the family", r.err)
-		} else {
-			t.gone = true
-		}
-		return next
+	if f.err != nil {
+		t.failFamily(m, f.err)
+		return tea.Batch(next...)
 	}
 	t.err, t.gone = nil, false
+	if f.whole {
+		t.loading = false
+		// What was read by id meanwhile is newer.
+		for id, mb := range t.members {
+			if have, ok := f.members[id]; ok && !mb.state && have.summary.Version < mb.summary.Version {
+				f.members[id] = mb
+			}
+		}
+	}
+	t.showFamily(f)
+	m.trail.touch()
+	if !f.whole {
+		next = append(next, t.searchFamily(m))
+	}
+	if id, ok := t.selectedMember(); ok && id != m.member {
+		next = append(next, m.selectMember(id))
+	}
+	return tea.Batch(next...)
+}
+
+func (t *treePane) failFamily(m *Model, err error) {
+	if abandoned(err) {
+		return
+	}
+	t.loading = false
+	t.touch()
+	if errors.Is(err, store.ErrNotFound) {
+		t.gone = true
+		return
+	}
+	if t.members == nil {
+		t.err = err
+	}
+	m.failed("cannot read the family", err)
+}
+
+// showFamily puts the members on the screen; cursor and folds stay.
+func (t *treePane) showFamily(f familyRead) {
 	// A state that was left has no row any more; its execution still has.
 	if at, ok := t.widget.Cursor(); ok && t.want == "" {
-		if mb := t.members[t.widget.Index().ID(at)]; mb.state && r.members[stateID(mb.summary.ID)].current == nil {
+		if mb := t.members[t.widget.Index().ID(at)]; mb.state && !f.members[stateID(mb.summary.ID)].state {
 			t.want = mb.summary.ID
 		}
 	}
-	t.members, t.more = r.members, r.more
-	t.widget.SetIndex(r.index)
+	t.members, t.more = f.members, f.more
+	t.widget.SetIndex(f.index)
 	if t.want != "" {
 		t.widget.Select(t.want)
 		t.want = ""
 	}
-	if id, ok := t.selectedMember(); ok && id != m.member {
-		next = tea.Batch(next, m.selectMember(id))
-	}
-	return next
+	t.touch()
 }
 
 // selectedMember is the execution under the cursor: of a state's row the one

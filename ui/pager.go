@@ -260,7 +260,11 @@ func (p *pager[T]) draw(w, h int, focused bool, row func(item T, look look) stri
 	out := make([]string, 0, h)
 	for i := p.scroll.Top; i < min(p.scroll.Top+h, len(p.items)); i++ {
 		look := lookOf(i == p.scroll.Cursor, focused)
-		out = append(out, p.cache.get(i, look, w, func() string { return row(p.items[i], look) }))
+		line, ok := p.cache.get(i, look, w)
+		if !ok {
+			line = p.cache.put(i, look, w, row(p.items[i], look))
+		}
+		out = append(out, line)
 	}
 	return out
 }

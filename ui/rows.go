@@ -34,18 +34,22 @@ func lookOf(isSelected, focused bool) look {
 // maxCachedRows bounds the cache; it is emptied when it is full.
 const maxCachedRows = 1024
 
-// get returns a row, drawing it where it is not there.
-func (c *rowCache) get(row int, look look, width int, draw func() string) string {
+// get returns a row that was drawn. Where it was not, the caller draws it and
+// hands it to put.
+func (c *rowCache) get(row int, look look, width int) (string, bool) {
+	if c.width != width {
+		return "", false
+	}
+	s, ok := c.rows[rowKey{row, look}]
+	return s, ok
+}
+
+func (c *rowCache) put(row int, look look, width int, drawn string) string {
 	if c.rows == nil || c.width != width || len(c.rows) >= maxCachedRows {
 		c.rows, c.width = map[rowKey]string{}, width
 	}
-	key := rowKey{row, look}
-	s, ok := c.rows[key]
-	if !ok {
-		s = draw()
-		c.rows[key] = s
-	}
-	return s
+	c.rows[rowKey{row, look}] = drawn
+	return drawn
 }
 
 // drop forgets all rows: what they show has changed.

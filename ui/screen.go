@@ -15,7 +15,10 @@ import (
 type screen struct {
 	layout layout.Layout
 	walls  []map[int]layout.Piece
-	fits   bool // layout is that of the present window, focus and zoom
+	order  []layout.Pane // those shown, from left to right
+	pieces [layout.JoinBoth + 1]string
+	joint  string // where two rules meet a wall that begins there
+	fits   bool   // layout is that of the present window, focus and zoom
 	panes  [layout.Queues + 1]drawnPane
 	barRev int // changes with anything that header and footer show
 	drawn  int // barRev of barLines
@@ -57,16 +60,15 @@ func (m *Model) draw() string {
 	}
 	s := &m.screen
 	if !s.fits {
-		s.layout = layout.Compute(m.width, m.height, m.focus, m.lower, m.zoom)
-		s.walls = s.layout.Walls()
+		s.place(layout.Compute(m.width, m.height, m.focus, m.lower, m.zoom), m.theme)
 		s.fits, s.whole = true, false
 		s.bars()
 	}
 	if s.layout.Mode == layout.TooSmall {
 		return m.tooSmall()
 	}
-	for _, p := range layout.Panes() {
-		if s.layout.Shown(p) && m.drawPane(p) {
+	for _, p := range s.order {
+		if m.drawPane(p) {
 			s.whole = false
 		}
 	}
@@ -76,7 +78,7 @@ func (m *Model) draw() string {
 		s.drawn, s.barLines = s.barRev, bars
 	}
 	if !s.whole {
-		s.content = strings.Join(m.compose(), "\n")
+		s.content = m.compose()
 		s.whole = true
 	}
 	if m.dialog != nil || m.overlay != nil {
@@ -91,15 +93,13 @@ func (m *Model) drawPane(p layout.Pane) bool {
 	rect, focused := s.layout.Rects[p], m.focus == p
 	shared := slices.Contains(s.layout.Tabs, p)
 	was := &s.panes[p]
-	// The title may tell what drawing finds out, so the rows are drawn first.
 	if version := m.panes[p].version(); was.lines != nil && was.rect == rect && was.version == version && was.focused == focused && was.shared == shared {
 		return false
 	}
+	// The title may tell what drawing finds out, so the rows are drawn first.
 	rows := m.panes[p].draw(m, rect.W, rect.H-1, focused)
-	rows = rows[:min(len(rows), rect.H-1)]
-	lines := make([]string, 0, rect.H)
-	lines = append(lines, m.titleLine(p, rect.W, focused, shared))
-	lines = append(lines, rows...)
+	lines := append(was.lines[:0], m.titleLine(p, rect.W, focused, shared))
+	lines = append(lines, rows[:min(len(rows), rect.H-1)]...)
 	for len(lines) < rect.H {
 		lines = append(lines, term.Spaces(rect.W).String())
 	}
@@ -156,55 +156,53 @@ func (m *Model) neighbours(p layout.Pane) term.Text {
 }
 
 // compose joins the lines of panes and walls. It only concatenates.
-func (m *Model) compose() []string {
+func (m *Model) compose() string {
 	s := &m.screen
-	out := make([]string, 0, m.height)
-	out = append(out, s.barLines[0])
-	body := s.layout.Body()
-	type placed struct {
-		rect  layout.Rect
-		lines []string
-	}
-	var panes []placed
-	for _, p := range layout.Panes() {
-		if s.layout.Shown(p) {
-			panes = append(panes, placed{s.layout.Rects[p], s.panes[p].lines})
-		}
-	}
-	slices.SortFunc(panes, func(a, b placed) int { return a.rect.X - b.rect.X })
 	var b strings.Builder
+	b.Grow(len(s.content) + len(s.content)/8 + m.width*m.height)
+	b.WriteString(s.barLines[0])
+	body := s.layout.Body()
 	for y := body.Y; y < body.Y+body.H; y++ {
-		b.Reset()
-		b.Grow(m.width * 2)
-		for _, p := range panes {
-			if y < p.rect.Y || y >= p.rect.Y+p.rect.H {
+		b.WriteByte('\n')
+		for _, p := range s.order {
+			rect := s.layout.Rects[p]
+			if y < rect.Y || y >= rect.Y+rect.H {
 				continue
 			}
-			if p.rect.X > 0 {
-				b.WriteString(m.wall(s.walls[y][p.rect.X-1], y == body.Y))
+			if rect.X > 0 {
+				b.WriteString(s.wall(y, rect.X-1))
 			}
-			b.WriteString(p.lines[y-p.rect.Y])
+			b.WriteString(s.panes[p].lines[y-rect.Y])
 		}
-		out = append(out, b.String())
 	}
-	return append(out, s.barLines[1], s.barLines[2])
+	b.WriteByte('\n')
+	b.WriteString(s.barLines[1])
+	b.WriteByte('\n')
+	b.WriteString(s.barLines[2])
+	return b.String()
 }
 
-// wall is one piece of a wall; at the top nothing goes on above it.
-func (m *Model) wall(piece layout.Piece, top bool) string {
-	t := m.theme.Wall
-	switch piece {
-	case layout.JoinLeft:
-		t = m.theme.Join.Left
-	case layout.JoinRight:
-		t = m.theme.Join.Right
-	case layout.JoinBoth:
-		t = m.theme.Join.Both
-		if top {
-			t = m.theme.Join.Down
+// wall is the piece of wall at a place; at the top nothing goes on above it.
+func (s *screen) wall(y, x int) string {
+	piece := s.walls[y][x]
+	if piece == layout.JoinBoth && y == s.layout.Body().Y {
+		return s.joint
+	}
+	return s.pieces[piece]
+}
+
+// place sets out the panes of a layout.
+func (s *screen) place(l layout.Layout, t *paint.Theme) {
+	s.layout, s.walls, s.order = l, l.Walls(), nil
+	for _, p := range layout.Panes() {
+		if l.Shown(p) {
+			s.order = append(s.order, p)
 		}
 	}
-	return paint.NewLine(1, "").Put(m.theme.Border, t).String()
+	slices.SortFunc(s.order, func(a, b layout.Pane) int { return l.Rects[a].X - l.Rects[b].X })
+	draw := func(piece term.Text) string { return paint.NewLine(1, "").Put(t.Border, piece).String() }
+	s.pieces = [...]string{layout.Wall: draw(t.Wall), layout.JoinLeft: draw(t.Join.Left), layout.JoinRight: draw(t.Join.Right), layout.JoinBoth: draw(t.Join.Both)}
+	s.joint = draw(t.Join.Down)
 }
 
 // tooSmall is the word that a window gets in which nothing fits.

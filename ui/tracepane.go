@@ -244,7 +244,11 @@ func (t *tracePane) draw(m *Model, w, h int, focused bool) []string {
 	var out []string
 	for i := t.scroll.Top; i < min(t.scroll.Top+h, len(t.steps)); i++ {
 		look := lookOf(i == t.scroll.Cursor, focused)
-		out = append(out, t.cache.get(i, look, w, func() string { return t.row(m, t.steps[i], w, look) }))
+		line, ok := t.cache.get(i, look, w)
+		if !ok {
+			line = t.cache.put(i, look, w, t.row(m, t.steps[i], w, look))
+		}
+		out = append(out, line)
 	}
 	return out
 }

@@ -28,8 +28,9 @@ type treePane struct {
 	members map[string]member
 	more    bool // the family goes on beyond what was read
 	req     request
-	look    request // whether the session grew
+	look    request // whether the session grew; the search for a family's members
 	pace    pace
+	search  pace // of the search
 	rev     int
 	cache   rowCache
 }
@@ -52,7 +53,7 @@ func (t *treePane) reset(of subject, shape treeview.Shape) {
 	t.widget = treeview.NewWidget(treeview.New(treeview.ByID), shape)
 	t.widget.SetHeight(h.Height())
 	t.of, t.loading, t.err, t.gone, t.info = of, false, nil, false, nil
-	t.last, t.want, t.members, t.more, t.pace = "", "", nil, false, pace{}
+	t.last, t.want, t.members, t.more, t.pace, t.search = "", "", nil, false, pace{}, pace{}
 	t.touch()
 }
 
@@ -230,7 +231,7 @@ func (t *treePane) reload(m *Model) tea.Cmd {
 		})
 	}
 	if t.of.kind == execution {
-		return t.readFamily(m, t.of.id)
+		return t.readFamily(m)
 	}
 	return t.lookForGrowth(m)
 }
@@ -422,10 +423,19 @@ func (t *treePane) title(m *Model) (name, note term.Text) {
 		}
 	case execution:
 		name = term.Lit("Family ").Plus(m.theme.Dot, term.Spaces(1), term.SanitiseN(t.of.id, 60))
-		if n := len(t.members); n > 0 {
+		n := 0
+		for _, mb := range t.members {
+			if !mb.state {
+				n++
+			}
+		}
+		if n > 0 {
 			note = countText(n, "execution", "executions")
 			if t.more {
 				note = note.Plus(term.Lit(" read, there are more"))
+			}
+			if t.loading {
+				note = term.Lit("searching… ").Plus(note)
 			}
 		}
 	default:
@@ -447,16 +457,19 @@ func (t *treePane) draw(m *Model, w, h int, focused bool) []string {
 	if t.widget.Flat().Len() == 0 {
 		return t.emptyLines(m, w)
 	}
-	var out []string
+	out := make([]string, 0, h)
 	cursor, _ := t.widget.Cursor()
 	for i, r := range t.widget.Visible() {
 		look := lookOf(r == cursor, focused)
-		out = append(out, t.cache.get(i, look, w, func() string {
+		line, ok := t.cache.get(i, look, w)
+		if !ok {
+			draw := t.nodeRow
 			if t.of.kind == execution {
-				return t.memberRow(m, i, r, w, look)
+				draw = t.memberRow
 			}
-			return t.nodeRow(m, i, r, w, look)
-		}))
+			line = t.cache.put(i, look, w, draw(m, i, r, w, look))
+		}
+		out = append(out, line)
 	}
 	if t.gone {
 		out = append([]string{paragraph(w, m.theme.Warn, term.Lit("deleted or expired; this is what was read before"))[0]}, out...)
