@@ -31,7 +31,7 @@ func (m *Model) hints() []hint {
 	case m.dialog != nil:
 		return m.dialog.hints(m)
 	case m.overlay != nil:
-		return []hint{{term.Lit("↑↓"), term.Lit("scroll")}, {term.Lit("esc"), term.Lit("close")}}
+		return []hint{{term.Join(term.Spaces(1), m.keyName("up"), m.keyName("down")), term.Lit("scroll")}, {term.Lit("esc"), term.Lit("close")}}
 	case m.nav.input != nil && m.focus == layout.Navigator:
 		return []hint{{term.Lit("enter"), term.Lit("keep")}, {term.Lit("esc"), term.Lit("as before")},
 			{term.Lit("status:"), term.Lit("failed")}, {term.Lit("definition:"), term.Lit("D")}, {term.Lit("kind:"), term.Lit("K")}}
@@ -48,7 +48,7 @@ func (m *Model) hints() []hint {
 	sort.SliceStable(shown, func(i, j int) bool { return shown[i].Foot < shown[j].Foot })
 	out := make([]hint, 0, len(shown))
 	for _, it := range shown {
-		keys := keyName(it.Keys[0])
+		keys := m.keyName(it.Keys[0])
 		if it.ID == "focus" {
 			keys = term.Lit("1-6")
 		}
@@ -61,10 +61,18 @@ func (m *Model) hints() []hint {
 }
 
 // keyName is how a key is shown.
-func keyName(key string) term.Text {
-	switch key {
-	case "up", "down", "left", "right":
-		return term.Lit(map[string]string{"up": "↑", "down": "↓", "left": "←", "right": "→"}[key])
+func (m *Model) keyName(key string) term.Text {
+	if !m.ascii {
+		switch key {
+		case "up":
+			return term.Lit("↑")
+		case "down":
+			return term.Lit("↓")
+		case "left":
+			return term.Lit("←")
+		case "right":
+			return term.Lit("→")
+		}
 	}
 	return term.Lit(key)
 }
@@ -84,11 +92,11 @@ func helpOverlay(m *Model) *overlay {
 			}
 			keys := make([]term.Text, len(it.Keys))
 			for k, key := range it.Keys {
-				keys[k] = keyName(key)
+				keys[k] = m.keyName(key)
 			}
 			row := overlayLine{key: term.Join(term.Spaces(1), keys...), text: term.Lit(it.Long)}
 			if it.ID == "focus" {
-				row.key = term.Lit("1 … 6")
+				row.key = term.Lit("1 to 6")
 			}
 			if it.appliesIn(m.focus) {
 				if why := it.disabled(m); why != "" {

@@ -274,7 +274,7 @@ func (n *navigator) title(m *Model) (name, note term.Text) {
 		label := navNames[v]
 		if v == n.view {
 			label = "[" + label + "]"
-		} else if len(n.views) == 3 && m.screen.layout.Rects[layout.Navigator].W < 48 {
+		} else if len(n.views) == 3 && m.screen.layout.Rects[layout.Navigator].W < 56 {
 			label = navShortNames[v]
 		}
 		if i > 0 {

@@ -12,18 +12,18 @@ import (
 // only those are used that read on light and on dark backgrounds; a terminal
 // without colours keeps the attributes, and no meaning rests on either.
 type Theme struct {
-	Dim, Bold, Key                       Style
-	Selected                             Style // the selected row of the focused pane
-	Border, BorderFocus                  Style
-	Title, TitleFocus                    Style
-	Error, Warn, Good, Info              Style
-	Added, Removed, Changed              Style
-	ReadOnly, Writable                   Style
-	Tree                                 treeview.Glyphs
-	Rule, RuleFocus, Wall, Mark, NoMark  term.Text
-	FocusMark, Here, Arrow, Dot, Up, Dwn term.Text
-	Join                                 Joints
-	Corners                              [4]term.Text // of a box: top left and right, bottom left and right
+	Dim, Bold, Key                      Style
+	Selected                            Style // the selected row of the focused pane
+	Border, BorderFocus                 Style
+	Title, TitleFocus                   Style
+	Error, Warn, Good, Info             Style
+	Added, Removed, Changed             Style
+	ReadOnly, Writable                  Style
+	Tree                                treeview.Glyphs
+	Rule, RuleFocus, Wall, Mark, NoMark term.Text
+	FocusMark, Here, Arrow, Dot         term.Text
+	Join                                Joints
+	Corners                             [4]term.Text // of a box: top left and right, bottom left and right
 }
 
 // Joints are the pieces where rules meet walls.
@@ -43,7 +43,6 @@ func Default(ascii bool) *Theme {
 		Rule: term.Lit("─"), RuleFocus: term.Lit("━"), Wall: term.Lit("│"),
 		Mark: term.Lit("›"), NoMark: term.Lit(" "), FocusMark: term.Lit("▸"),
 		Here: term.Lit("◆"), Arrow: term.Lit("→"), Dot: term.Lit("·"),
-		Up: term.Lit("↑"), Dwn: term.Lit("↓"),
 		Join:    Joints{Left: term.Lit("┤"), Right: term.Lit("├"), Both: term.Lit("┼"), Down: term.Lit("┬")},
 		Corners: [4]term.Text{term.Lit("┌"), term.Lit("┐"), term.Lit("└"), term.Lit("┘")},
 	}
@@ -52,7 +51,6 @@ func Default(ascii bool) *Theme {
 		t.Rule, t.RuleFocus, t.Wall = term.Lit("-"), term.Lit("="), term.Lit("|")
 		t.Mark, t.FocusMark = term.Lit(">"), term.Lit(">")
 		t.Here, t.Arrow, t.Dot = term.Lit("*"), term.Lit("->"), term.Lit("-")
-		t.Up, t.Dwn = term.Lit("^"), term.Lit("v")
 		plus := term.Lit("+")
 		t.Join, t.Corners = Joints{plus, plus, plus, plus}, [4]term.Text{plus, plus, plus, plus}
 	}
