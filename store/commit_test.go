@@ -25,7 +25,7 @@ func TestCheckCopiesEverything(t *testing.T) {
 	exe.DefinitionID, exe.Version = "changed", 9
 	c.Timers[0].Path, c.Spawns[0].ChildID = "changed", "changed"
 	if got.ID != "e" || got.Expected != 3 || got.DefinitionID != "d" || *got.ProcessedEventID != "m" || *got.Emits[0].TargetID != "t" ||
-		got.Timers[0].Path != "p" || got.Spawns[0].ChildID != "c" || got.Spawns[0].Context != "{}" || got.Summary.Version != 4 || *got.Summary.Outcome != "ok" {
+		got.Timers[0].Path != "p" || got.Spawns[0].ChildID != "c" || got.Spawns[0].Context != "{}" {
 		t.Errorf("checked commit changed with the caller's: %+v", got)
 	}
 	if back, err := store.DecodeExecution(got.Data); err != nil || back.Version != 4 || *back.Outcome != "ok" {

@@ -15,7 +15,6 @@ type Checked struct {
 	Expected int64 // the version the caller holds
 	// DefinitionID and Data are what the row will hold, with version Expected+1 in it.
 	DefinitionID, Data string
-	Summary            Summary // with version Expected+1
 	Emits              []EncodedEmit
 	ProcessedEventID   *string
 	Timers             []TimerOp
@@ -34,6 +33,16 @@ type EncodedEmit struct {
 // spawn context or event data that is no object ([ErrNotObject]) or no JSON. It
 // copies and encodes nothing.
 func (c Commit) Validate() error {
+	if err := c.ValidateExceptVersion(); err != nil {
+		return err
+	}
+	return CheckVersion(c.Execution.Version)
+}
+
+// ValidateExceptVersion is Validate without a look at the execution's Version. A
+// store that shares the object with its callers reads that only under its own
+// lock, and has [CheckVersion] for it.
+func (c Commit) ValidateExceptVersion() error {
 	if err := c.checkIdentity(); err != nil {
 		return err
 	}
@@ -77,10 +86,25 @@ func (c Commit) checkIdentity() error {
 			return err
 		}
 	}
-	if e.Version < 0 || e.Version == math.MaxInt64 {
-		return &ValueError{"version", fmt.Sprintf("%d cannot be followed by another", e.Version), ErrBadVersion}
+	return nil
+}
+
+// CheckVersion refuses a version that no commit can follow, with [ErrBadVersion].
+func CheckVersion(version int64) error {
+	if version < 0 || version == math.MaxInt64 {
+		return &ValueError{"version", fmt.Sprintf("%d cannot be followed by another", version), ErrBadVersion}
 	}
 	return nil
+}
+
+// CheckExecutionID refuses an id under which nothing can be written: an empty one
+// ([ErrEmptyID]) and one that is not UTF-8 ([ErrNotText]). A NUL passes, since
+// foreign rows may have one; a commit, which has the execution, knows better.
+func CheckExecutionID(id string) error {
+	if id == "" {
+		return &ValueError{"execution id", "must not be empty", ErrEmptyID}
+	}
+	return checkText("execution id", id, true)
 }
 
 // checkText refuses what cannot stand in JSON unchanged.
@@ -136,13 +160,14 @@ func (c Commit) Check() (Checked, error) {
 		return Checked{}, err
 	}
 	e := c.Execution
+	if err := CheckVersion(e.Version); err != nil {
+		return Checked{}, err
+	}
 	data, err := e.Encode(e.Version + 1)
 	if err != nil {
 		return Checked{}, fmt.Errorf("execution %q: %w", e.ID, err)
 	}
 	out := Checked{ID: e.ID, Expected: e.Version, DefinitionID: e.DefinitionID, Data: data, Trace: c.Trace}
-	out.Summary = SummaryOf(e)
-	out.Summary.Version, out.Summary.Drift = e.Version+1, nil
 	for i, em := range c.Emits {
 		text, err := em.Event.Encode()
 		if err != nil {

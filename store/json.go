@@ -116,11 +116,6 @@ func parseText(text string, strict bool) (JSON, error) {
 	if rest := skipSpace(text, end); rest != len(text) {
 		return "", &SyntaxError{rest, "more text after the value"}
 	}
-	if strict {
-		if err := duplicateKey(JSON(text[start:end])); err != nil {
-			return "", err
-		}
-	}
 	return JSON(text[start:end]), nil
 }
 

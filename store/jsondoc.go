@@ -162,27 +162,6 @@ func (d *Doc) lastMembers(obj int) []docMember {
 	return out
 }
 
-// duplicateKey finds the first object that repeats a key.
-func duplicateKey(j JSON) error {
-	d, err := ParseDoc(j)
-	if err != nil {
-		return err
-	}
-	for i := range d.toks {
-		if d.toks[i].kind != Object {
-			continue
-		}
-		n := 0
-		for k := i + 1; k < d.Next(i); k = d.Next(k + 1) {
-			n++
-		}
-		if n > 1 && len(d.lastMembers(i)) != n {
-			return &SyntaxError{int(d.toks[i].start), "an object with a repeated key"}
-		}
-	}
-	return nil
-}
-
 // exactString decodes a quoted string so that different strings stay different:
 // half surrogates keep their code in the three bytes UTF-8 would not allow.
 func exactString(q string) string {

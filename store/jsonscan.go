@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -34,12 +35,15 @@ type scanner struct {
 	src    string
 	strict bool
 	doc    *Doc
+	keys   []string // when strict: those of the open objects, outermost first
 }
 
-// open containers: 'o' object, 'a' array; with the token index where known.
+// frame is an open container: 'o' object, 'a' array; with the token index where
+// known, and where its keys begin.
 type frame struct {
 	kind  byte
 	token int32
+	keys  int32
 }
 
 func (sc *scanner) value(i int) (int, error) {
@@ -66,7 +70,7 @@ func (sc *scanner) value(i int) (int, error) {
 				sc.close(tok, i)
 				break
 			}
-			stack = append(stack, frame{k, tok})
+			stack = append(stack, frame{k, tok, int32(len(sc.keys))})
 			if k == 'o' {
 				if i, err = sc.key(i); err != nil {
 					return i, err
@@ -123,6 +127,10 @@ func (sc *scanner) value(i int) (int, error) {
 				break
 			}
 			if s[i] == '}' && top.kind == 'o' || s[i] == ']' && top.kind == 'a' {
+				if key, twice := repeated(sc.keys[top.keys:]); twice {
+					return i, &SyntaxError{i, fmt.Sprintf("the end of an object that repeats the key %q", key)}
+				}
+				sc.keys = sc.keys[:top.keys]
 				i++
 				sc.close(top.token, i)
 				stack = stack[:len(stack)-1]
@@ -143,11 +151,36 @@ func (sc *scanner) key(i int) (int, error) {
 		return end, err
 	}
 	sc.leaf(String, i, end)
+	if sc.strict {
+		sc.keys = append(sc.keys, exactString(s[i:end]))
+	}
 	i = skipSpace(s, end)
 	if i >= len(s) || s[i] != ':' {
 		return i, &SyntaxError{i, "no colon after a key"}
 	}
 	return i + 1, nil
+}
+
+// repeated finds a key that stands twice. It may reorder the keys.
+func repeated(keys []string) (string, bool) {
+	if len(keys) < 2 {
+		return "", false
+	}
+	if len(keys) > 8 {
+		slices.Sort(keys)
+		for i := range keys[1:] {
+			if keys[i] == keys[i+1] {
+				return keys[i], true
+			}
+		}
+		return "", false
+	}
+	for i, k := range keys {
+		if slices.Contains(keys[:i], k) {
+			return k, true
+		}
+	}
+	return "", false
 }
 
 func firstRune(s string) string {

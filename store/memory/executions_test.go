@@ -24,7 +24,7 @@ func open(t testing.TB, o memory.Options) *memory.Store {
 
 func TestExecutionStore(t *testing.T) {
 	storetest.TestExecutionStore(t, storetest.ExecutionFactory{
-		Caps: storetest.ExecutionCaps{Identity: true, FirstWriteAnyVersion: true, ExplicitTraceIndex: true, NULInIDs: true},
+		Caps: storetest.ExecutionCaps{Identity: true, FirstWriteAnyVersion: true, ExplicitTraceIndex: true},
 		Open: func(t testing.TB, o storetest.ExecOptions) store.ExecutionStore {
 			return open(t, memory.Options{TraceMax: o.TraceMax}).Executions()
 		},

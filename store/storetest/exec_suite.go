@@ -24,8 +24,6 @@ type ExecutionCaps struct {
 	// ExplicitTraceIndex: an index in a trace entry is honoured; otherwise the
 	// store's own counts.
 	ExplicitTraceIndex bool
-	// NULInIDs: ids may hold U+0000.
-	NULInIDs bool
 	// Durable: what was committed is there after Reopen.
 	Durable bool
 }
