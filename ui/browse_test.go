@@ -129,6 +129,18 @@ func TestOthersWritesAppearWithoutMovingTheSelection(t *testing.T) {
 	}
 }
 
+func TestAUserAtWorkIsLeftWhereTheListLosesTheRow(t *testing.T) {
+	ctx := context.Background()
+	o := seeded(t)
+	d := open(t, o, 120, 30).press("l", "/").typed("status:running").press("enter", "5").focusedOn(layout.Trace)
+	exe, err := o.Executions.Load(ctx, "order-1")
+	must(t, err)
+	exe.Status = store.Done
+	must(t, o.Executions.Save(ctx, exe))
+	d.changed().shows("›order-3", "Family · order-1", "Trace · 3 of 3")
+	d.press("1", "j").shows("Family · order-3")
+}
+
 func TestTheTraceFollowsUntilItIsHeld(t *testing.T) {
 	ctx := context.Background()
 	o := seeded(t)

@@ -291,7 +291,7 @@ func (d *dialog) foot() term.Text {
 // is one.
 func (m *Model) cursor() *tea.Cursor {
 	switch {
-	case m.screen.layout.Width == 0 || m.screen.content == "":
+	case m.tooSmall() || m.screen.content == "":
 		return nil
 	case m.dialog != nil:
 		c := m.dialog.caret

@@ -29,8 +29,9 @@ type docLine struct {
 // Bounds of a document. What is cut is said, with where to get the whole.
 const (
 	maxDocLines  = 5000
-	maxDocCells  = 4000 // of one line
-	maxJSONLevel = 24   // of indent
+	maxDocCells  = 4000    // of one line
+	maxJSONCells = 300_000 // of one value
+	maxJSONLevel = 24      // of indent
 )
 
 // docWriter makes documents. It is a copy of what it needs, so that commands may
@@ -84,12 +85,15 @@ func (w *docWriter) json(j store.JSON) {
 		return
 	}
 	c.flush()
+	room := maxJSONCells
 	for i, line := range c.lines {
-		if i == maxDocLines {
+		if i == maxDocLines || room < 0 {
 			cut = true
 			break
 		}
-		w.lines = append(w.lines, docLine{text: term.SanitiseN(line, maxDocCells)})
+		text := term.SanitiseN(line, maxDocCells)
+		room -= text.Width()
+		w.lines = append(w.lines, docLine{text: text})
 	}
 	if cut || c.cut {
 		w.note(w.theme.Warn, "cut here: a treering command with --json prints the whole")

@@ -178,7 +178,7 @@ func (p familyPage) apply(m *Model) tea.Cmd {
 	}
 	if !s.done {
 		f.touch()
-		return tea.Batch(s.read(m.ctx, m.es, p.gen), m.nav.follow(m, familiesView))
+		return tea.Batch(s.read(m.ctx, m.es, p.gen), m.nav.follow(m, familiesView, false))
 	}
 	f.req.ends(p.gen)
 	again := f.pace.end(m.now())
@@ -190,7 +190,7 @@ func (p familyPage) apply(m *Model) tea.Cmd {
 		f.widget.SetIndex(s.index)
 	}
 	f.touch()
-	cmd := m.nav.follow(m, familiesView)
+	cmd := m.nav.follow(m, familiesView, false)
 	if again {
 		cmd = tea.Batch(cmd, f.load(m))
 	}
@@ -215,7 +215,7 @@ func (f *families) fold(m *Model) tea.Cmd {
 		return nil
 	}
 	f.touch()
-	return m.nav.follow(m, familiesView)
+	return m.nav.follow(m, familiesView, true)
 }
 
 func (f *families) touch() {

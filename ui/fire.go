@@ -74,7 +74,7 @@ func askFire(m *Model, t store.Timer) {
 		},
 	}
 	d.effect = func() []dialogRow {
-		return []dialogRow{row("effect", "fire_at becomes now, so that the worker that owns this store sweeps it; nothing is delivered from here")}
+		return []dialogRow{row("effect", "due now, for the worker that owns this store to sweep; nothing is delivered from here")}
 	}
 	d.command = func() string {
 		return m.command("fire", t.ExecutionID, t.Path, "--at", store.FormatFireAt(t.FireAt))

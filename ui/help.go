@@ -263,7 +263,8 @@ func (m *Model) overlaid() string {
 	w := min(m.width, 90)
 	var box []string
 	if m.dialog != nil {
-		box = m.dialog.box(m, w, body.H)
+		// Into the lowest windows a dialog fits whole if it takes the status line too.
+		box = m.dialog.box(m, w, body.H+1)
 	} else {
 		box = m.overlay.box(m, w, body.H)
 	}

@@ -48,7 +48,7 @@ func (n *navigator) init(m *Model) {
 		n.sessions = pager[store.SessionInfo]{
 			what:  "the sessions",
 			id:    func(s store.SessionInfo) string { return s.ID },
-			moved: func(m *Model) tea.Cmd { return n.follow(m, sessionsView) },
+			moved: func(m *Model, byUser bool) tea.Cmd { return n.follow(m, sessionsView, byUser) },
 			came:  func(m *Model) tea.Cmd { return n.choose(m) },
 		}
 	}
@@ -57,7 +57,7 @@ func (n *navigator) init(m *Model) {
 		n.execs = pager[store.Summary]{
 			what:  "the executions",
 			id:    func(s store.Summary) string { return s.ID },
-			moved: func(m *Model) tea.Cmd { return n.follow(m, executionsView) },
+			moved: func(m *Model, byUser bool) tea.Cmd { return n.follow(m, executionsView, byUser) },
 			came:  func(m *Model) tea.Cmd { return n.choose(m) },
 		}
 		n.families.init()
@@ -104,13 +104,14 @@ func (n *navigator) choose(m *Model) tea.Cmd {
 	if len(n.sessions.items) == 0 && len(n.execs.items) > 0 {
 		n.view = executionsView
 	}
-	return n.follow(m, n.view)
+	return n.follow(m, n.view, true)
 }
 
 // follow makes the panes about what the cursor of a list is on, if that list is
-// the one on the screen.
-func (n *navigator) follow(m *Model, of navView) tea.Cmd {
-	if !n.chosen || of != n.view {
+// the one on the screen. Where the cursor moved because its item went away, a
+// user who is at work in another pane is left there.
+func (n *navigator) follow(m *Model, of navView, byUser bool) tea.Cmd {
+	if !n.chosen || of != n.view || !byUser && m.focus != layout.Navigator && m.subject.kind != nothing {
 		return nil
 	}
 	s := n.selected()
@@ -159,7 +160,7 @@ func (n *navigator) setView(m *Model, v navView) tea.Cmd {
 	if v == familiesView && !n.families.started {
 		cmd = n.families.load(m)
 	}
-	return tea.Batch(cmd, n.follow(m, v))
+	return tea.Batch(cmd, n.follow(m, v, true))
 }
 
 // selectExecution moves the cursor to an execution, if the list on the screen
@@ -176,7 +177,7 @@ func (n *navigator) selectExecution(m *Model, id string) (tea.Cmd, bool) {
 		return nil, false
 	}
 	n.touch()
-	return n.follow(m, familiesView), true
+	return n.follow(m, familiesView, true), true
 }
 
 // reload reads again what the lists show.
@@ -217,7 +218,7 @@ func (n *navigator) move(m *Model, rows int) tea.Cmd {
 		return n.execs.move(m, rows)
 	}
 	n.families.widget.Move(rows)
-	return n.follow(m, familiesView)
+	return n.follow(m, familiesView, true)
 }
 
 func (n *navigator) home(m *Model) tea.Cmd { return n.move(m, -math.MaxInt32) }
@@ -231,7 +232,7 @@ func (n *navigator) end(m *Model) tea.Cmd {
 		return n.execs.end(m)
 	}
 	n.families.widget.End()
-	return n.follow(m, familiesView)
+	return n.follow(m, familiesView, true)
 }
 
 func (n *navigator) height() int {

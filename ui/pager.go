@@ -15,10 +15,10 @@ type pager[T any] struct {
 	what  string // for errors: "the sessions"
 	id    func(T) string
 	fetch func(context.Context, store.PageRequest) (store.Page[T], error)
-	keep  func(T) bool           // nil: everything
-	moved func(m *Model) tea.Cmd // the cursor came to another item
-	came  func(m *Model) tea.Cmd // items were read
-	items []T                    // those kept
+	keep  func(T) bool                        // nil: everything
+	moved func(m *Model, byUser bool) tea.Cmd // the cursor is on another item
+	came  func(m *Model) tea.Cmd              // items were read, or could not be
+	items []T                                 // those kept
 
 	next    string
 	looked  int // items read, kept or not
@@ -131,6 +131,9 @@ func (r pageRead[T]) apply(m *Model) tea.Cmd {
 		p.err, p.started = r.err, true
 		p.touch()
 		m.failed("cannot read "+p.what, r.err)
+		if p.came != nil {
+			return p.came(m)
+		}
 		return nil
 	}
 	p.err, p.started, p.next, p.done = nil, true, r.next, r.next == ""
@@ -164,7 +167,7 @@ func (p *pager[T]) settle(m *Model) tea.Cmd {
 		}
 	}
 	p.scroll.Clamp(len(p.items))
-	return p.land(m)
+	return p.land(m, false)
 }
 
 // find returns the row of an item, or -1. The usual case is that little moved.
@@ -182,7 +185,7 @@ func (p *pager[T]) find(id string) int {
 }
 
 // land notes which item the cursor is on.
-func (p *pager[T]) land(m *Model) tea.Cmd {
+func (p *pager[T]) land(m *Model, byUser bool) tea.Cmd {
 	id := ""
 	if item, ok := p.selected(); ok {
 		id = p.id(item)
@@ -193,7 +196,7 @@ func (p *pager[T]) land(m *Model) tea.Cmd {
 	}
 	p.at = id
 	if p.moved != nil {
-		return p.moved(m)
+		return p.moved(m, byUser)
 	}
 	return nil
 }
@@ -212,7 +215,7 @@ func (p *pager[T]) moveTo(m *Model, row int) tea.Cmd {
 	}
 	p.held = true
 	p.scroll.MoveTo(row, len(p.items))
-	return tea.Batch(p.land(m), p.more(m))
+	return tea.Batch(p.land(m, true), p.more(m))
 }
 
 // move moves the cursor by rows, page by windows.

@@ -55,7 +55,7 @@ func (q *queuesPane) init(m *Model) {
 	q.forget()
 	q.outbox = pager[store.OutboxEntry]{
 		what: "the outbox", id: func(e store.OutboxEntry) string { return strconv.FormatInt(e.Seq, 10) },
-		moved: func(m *Model) tea.Cmd { return q.landed(m, outboxTab) },
+		moved: func(m *Model, _ bool) tea.Cmd { return q.landed(m, outboxTab) },
 		came: func(m *Model) tea.Cmd {
 			for _, e := range q.outbox.items {
 				q.see(m, outboxTab, e.Seq)
@@ -65,7 +65,7 @@ func (q *queuesPane) init(m *Model) {
 	}
 	q.spawns = pager[store.SpawnEntry]{
 		what: "the spawns", id: func(e store.SpawnEntry) string { return strconv.FormatInt(e.Seq, 10) },
-		moved: func(m *Model) tea.Cmd { return q.landed(m, spawnsTab) },
+		moved: func(m *Model, _ bool) tea.Cmd { return q.landed(m, spawnsTab) },
 		came: func(m *Model) tea.Cmd {
 			for _, e := range q.spawns.items {
 				q.see(m, spawnsTab, e.Seq)
@@ -75,7 +75,7 @@ func (q *queuesPane) init(m *Model) {
 	}
 	q.timers = pager[store.Timer]{
 		what: "the timers", id: func(e store.Timer) string { return e.ExecutionID + "\x00" + e.Path },
-		moved: func(m *Model) tea.Cmd { return q.landed(m, timersTab) },
+		moved: func(m *Model, _ bool) tea.Cmd { return q.landed(m, timersTab) },
 		came:  func(m *Model) tea.Cmd { return q.recheck(m, timersTab) },
 	}
 	q.point(m)

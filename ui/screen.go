@@ -65,7 +65,7 @@ func (m *Model) draw() string {
 		s.bars()
 	}
 	if s.layout.Mode == layout.TooSmall {
-		return m.tooSmall()
+		return m.oneWord()
 	}
 	for _, p := range s.order {
 		if m.drawPane(p) {
@@ -205,8 +205,11 @@ func (s *screen) place(l layout.Layout, t *paint.Theme) {
 	s.joint = draw(t.Join.Down)
 }
 
-// tooSmall is the word that a window gets in which nothing fits.
-func (m *Model) tooSmall() string {
+// tooSmall reports whether nothing fits into the window.
+func (m *Model) tooSmall() bool { return m.width < layout.MinWidth || m.height < layout.MinHeight }
+
+// oneWord is what such a window shows.
+func (m *Model) oneWord() string {
 	lines := make([]string, m.height)
 	word := term.Lit("treering needs 40x12")
 	for i := range lines {

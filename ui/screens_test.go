@@ -61,6 +61,8 @@ func TestDialogScreens(t *testing.T) {
 		"append":      {"2", "j", "a"},
 		"ttl":         {"t"},
 		"acknowledge": {"6", "w", "A"},
+		"spawn":       {"6", "w", "l", "A"},
+		"fire":        {"6", "w", "l", "l", "G", "f"},
 		"suspend":     {"l", "s"},
 	} {
 		for _, size := range [][2]int{{80, 24}, {40, 12}} {

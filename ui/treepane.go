@@ -393,6 +393,9 @@ func (t *treePane) selectNode(m *Model, id string) tea.Cmd {
 func (t *treePane) nextChange(m *Model) float64 {
 	in := math.Inf(1)
 	for _, r := range t.widget.Visible() {
+		if t.members == nil {
+			break
+		}
 		if mb, ok := t.members[t.widget.Index().ID(r)]; ok {
 			for _, tm := range mb.timers {
 				in = m.sooner(in, tm.FireAt, false)
@@ -422,7 +425,11 @@ func (t *treePane) title(m *Model) (name, note term.Text) {
 			}
 		}
 	case execution:
-		name = term.Lit("Family ").Plus(m.theme.Dot, term.Spaces(1), term.SanitiseN(t.of.id, 60))
+		top := t.of.id
+		if r, ok := x.Find(top); ok {
+			top = x.ID(x.Root(r))
+		}
+		name = term.Lit("Family ").Plus(m.theme.Dot, term.Spaces(1), term.SanitiseN(top, 60))
 		n := 0
 		for _, mb := range t.members {
 			if !mb.state {

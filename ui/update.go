@@ -36,6 +36,13 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if name == "ctrl+c" {
 		return m.quit()
 	}
+	if m.tooSmall() {
+		// Nobody can see what a key would do.
+		if name == "q" {
+			return m.quit()
+		}
+		return nil
+	}
 	if m.dialog != nil {
 		return m.dialog.key(m, name, msg.Text)
 	}

@@ -267,7 +267,7 @@ func openAcknowledge(m *Model, _ string) tea.Cmd {
 		d.title = term.Lit("Acknowledge spawn " + strconv.FormatInt(seq, 10))
 		d.target = []dialogRow{row("entry", "spawn "+strconv.FormatInt(seq, 10)), row("child", e.ChildID), row("parent", e.ParentID)}
 		d.effect = func() []dialogRow {
-			return []dialogRow{row("effect", "the entry is removed; nobody will make the child, and a parent that waits for it waits for ever")}
+			return []dialogRow{row("effect", "removed; nobody will make the child, and a parent that waits for it waits for ever")}
 		}
 		there = func(q *queuesPane) bool { return q.spawns.find(strconv.FormatInt(seq, 10)) >= 0 }
 	}

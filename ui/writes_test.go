@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"treering/store"
 	"treering/store/locate"
 )
@@ -152,7 +154,7 @@ func TestAcknowledging(t *testing.T) {
 	d.changed().shows("disarmed: acknowledged by someone else").press("y").asks("disarmed").press("esc").asksNothing()
 
 	// And says so where it was not seen.
-	d.press("l", "A").settled().asks("Acknowledge spawn 1").shows("waits for ever")
+	d.press("l", "A").settled().asks("Acknowledge spawn 1").shows("nobody will make the child")
 	_, err = o.Executions.AckSpawn(ctx, 1)
 	must(t, err)
 	d.press("y").says("acknowledged by someone else").asksNothing()
@@ -177,7 +179,7 @@ func TestFiring(t *testing.T) {
 	d := open(t, o, 100, 30).asFile().press("l", "6", "w", "l")
 	d.shows("›overdue by 2m").press("f").asksNothing().says("fire: due since 11:58:00, waiting for a worker")
 	d.press("j", "f").asksNothing().says("time to live, which is not to be fired")
-	d.press("j", "f").asks("Fire a timer").shows("armed for 13:00:00.000 (in 1h)", "fire order-1 Fulfilment --at", "nothing is delivered from here")
+	d.press("j", "f").asks("Fire a timer").shows("armed for 13:00:00.000 (in 1h)", "fire order-1 Fulfilment --at", "due now, for the worker that owns this store")
 	d.settled().press("f").asks("Fire a timer")
 	d.press("y").asksNothing().says("due now: Fulfilment of order-1")
 	if got := fireAt("order-1", "Fulfilment"); got != float64(d.now.UnixMicro())/1e6 {
@@ -322,4 +324,18 @@ func TestPastesReachFieldsOnly(t *testing.T) {
 	d.paste("qqq").shows("›example") // no key of the panes
 	d.press("2", "a").settled().press("ctrl+a", "ctrl+k").paste("{\"a\":\n1}").shows(`{"a":␊1}`).press("enter").says("appended")
 	d.press("/").paste("web").shows("/web", "›web-image").hides(" example")
+}
+
+func TestAWindowThatShowsNothingTakesNoKeys(t *testing.T) {
+	o := seeded(t)
+	d := open(t, o, 100, 30).press("l", "s").settled()
+	d.send(tea.WindowSizeMsg{Width: 39, Height: 30})
+	d.shows("treering needs 40x12").press("y", "esc", "T")
+	d.send(tea.WindowSizeMsg{Width: 100, Height: 30})
+	d.asks("Suspend").press("esc")
+	s, _, err := store.Inspect(context.Background(), o.Executions, "order-1")
+	must(t, err)
+	if s.Status != store.Running {
+		t.Errorf("order-1 is %s", s.Status)
+	}
 }
