@@ -99,6 +99,7 @@ func (d *detailPane) follow(m *Model, t target) tea.Cmd {
 		if m.state.known && m.member == t.id {
 			return m.readState()
 		}
+	default: // steps and entries come with what is shown of them
 	}
 	return nil
 }
@@ -207,8 +208,9 @@ func (d *detailPane) what() term.Text {
 		return term.Lit("spawn " + treeview.Grouped(t.seq))
 	case ofTimer:
 		return term.Lit("timer ").Plus(term.Sanitise(t.path).TruncateMiddle(30, "…"))
+	default:
+		return term.Text{}
 	}
-	return term.Text{}
 }
 
 func (d *detailPane) draw(m *Model, w, h int, _ bool) []string {

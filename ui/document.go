@@ -2,7 +2,6 @@ package ui
 
 import (
 	"errors"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,7 +121,7 @@ type lineCutter struct {
 	cut   bool
 }
 
-func (c *lineCutter) Write(p []byte) (int, error) { return io.WriteString(c, string(p)) }
+func (c *lineCutter) Write(p []byte) (int, error) { return c.WriteString(string(p)) }
 
 func (c *lineCutter) WriteString(s string) (int, error) {
 	n := len(s)

@@ -405,7 +405,9 @@ func seeded(t testing.TB) *locate.Opened {
 
 // maskIDs replaces fresh ids, which differ from run to run.
 func maskIDs(s string) string {
-	return regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`).ReplaceAllString(s, "0000-fresh-id")
+	return regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]+`).ReplaceAllStringFunc(s, func(id string) string {
+		return strings.Repeat("#", len(id))
+	})
 }
 
 func (d *driver) paste(text string) *driver {

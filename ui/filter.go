@@ -70,6 +70,7 @@ type navFilter struct {
 	kinds      []string
 	definition *string
 	words      []string // lower case
+	complaint  string   // what of it was not understood
 }
 
 // parseFilter reads a filter. A complaint says what of it is not understood;
@@ -91,6 +92,7 @@ func parseFilter(text string) (f navFilter, complaint string) {
 			f.words = append(f.words, strings.ToLower(word))
 		}
 	}
+	f.complaint = complaint
 	return f, complaint
 }
 

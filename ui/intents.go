@@ -156,9 +156,10 @@ func (m *Model) focused() (mover, int) {
 		return &m.trace, m.trace.scroll.Height
 	case layout.Queues:
 		return &m.queues, m.queues.height()
+	default:
+		m.detail.release()
+		return &m.nav, m.nav.height()
 	}
-	m.detail.release()
-	return &m.nav, m.nav.height()
 }
 
 type detailScroll struct{ d *detailPane }
@@ -239,6 +240,7 @@ func opening(m *Model, _ string) tea.Cmd {
 		}
 		m.detail.release()
 		return m.jump(id)
+	default: // the detail pane leads nowhere
 	}
 	return nil
 }
@@ -280,9 +282,14 @@ func (m *Model) focusOn(p layout.Pane) tea.Cmd {
 		return m.trace.describe(m)
 	case layout.Queues:
 		return m.queues.describe(m)
-	case layout.Navigator, layout.Tree, layout.Ancestry:
+	case layout.Navigator:
+		// The list may have lost the row meanwhile, or be elsewhere after a jump.
+		m.detail.release()
+		return tea.Batch(m.nav.follow(m, m.nav.view, true), m.tree.landed(m))
+	case layout.Tree, layout.Ancestry:
 		m.detail.release()
 		return m.tree.landed(m)
+	default: // the detail pane shows what it showed
 	}
 	return nil
 }
@@ -352,6 +359,7 @@ func (m *Model) selectedID() string {
 	case layout.Queues:
 		id, _ := m.queues.concerned()
 		return id
+	default: // what the tree's cursor is on
 	}
 	if id, ok := m.tree.selectedNode(); ok {
 		return id

@@ -152,11 +152,12 @@ func (m *Model) show(s subject) tea.Cmd {
 		return tea.Batch(m.tree.openSession(m, s.id), m.queues.aim(m))
 	case execution:
 		return tea.Batch(m.selectMember(s.id), m.tree.openFamily(m, s.id))
+	default:
+		m.setMember("")
+		m.trace.clear()
+		m.tree.clear(m)
+		return tea.Batch(m.detail.clear(), m.queues.aim(m))
 	}
-	m.setMember("")
-	m.trace.clear()
-	m.tree.clear(m)
-	return tea.Batch(m.detail.clear(), m.queues.aim(m))
 }
 
 // setMember notes which execution is looked at.
@@ -187,7 +188,7 @@ func (m *Model) selectMember(id string) tea.Cmd {
 func (m *Model) jump(id string) tea.Cmd {
 	cmd, found := m.nav.selectExecution(m, id)
 	if !found {
-		cmd = m.show(subject{execution, id})
+		cmd = tea.Batch(cmd, m.show(subject{execution, id}))
 	}
 	m.setFocus(layout.Tree)
 	return cmd

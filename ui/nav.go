@@ -166,18 +166,16 @@ func (n *navigator) setView(m *Model, v navView) tea.Cmd {
 // selectExecution moves the cursor to an execution, if the list on the screen
 // has it.
 func (n *navigator) selectExecution(m *Model, id string) (tea.Cmd, bool) {
-	switch n.view {
-	case sessionsView:
-		n.setView(m, executionsView)
-		return n.execs.selectID(m, id)
-	case executionsView:
-		return n.execs.selectID(m, id)
+	if n.view == familiesView {
+		if !n.families.widget.Select(id) {
+			return nil, false
+		}
+		n.touch()
+		return n.follow(m, familiesView, true), true
 	}
-	if !n.families.widget.Select(id) {
-		return nil, false
-	}
-	n.touch()
-	return n.follow(m, familiesView, true), true
+	turned := n.setView(m, executionsView)
+	cmd, found := n.execs.selectID(m, id)
+	return tea.Batch(turned, cmd), found
 }
 
 // reload reads again what the lists show.
@@ -194,6 +192,8 @@ func (n *navigator) setFilter(m *Model, text string) tea.Cmd {
 	f, complaint := parseFilter(text)
 	if complaint != "" {
 		m.refused(complaint)
+	} else if n.filter.complaint != "" {
+		m.status = statusLine{}
 	}
 	if f.text == n.filter.text {
 		return nil
@@ -216,9 +216,10 @@ func (n *navigator) move(m *Model, rows int) tea.Cmd {
 		return n.sessions.move(m, rows)
 	case executionsView:
 		return n.execs.move(m, rows)
+	default:
+		n.families.widget.Move(rows)
+		return n.follow(m, familiesView, true)
 	}
-	n.families.widget.Move(rows)
-	return n.follow(m, familiesView, true)
 }
 
 func (n *navigator) home(m *Model) tea.Cmd { return n.move(m, -math.MaxInt32) }
@@ -230,9 +231,10 @@ func (n *navigator) end(m *Model) tea.Cmd {
 		return n.sessions.end(m)
 	case executionsView:
 		return n.execs.end(m)
+	default:
+		n.families.widget.End()
+		return n.follow(m, familiesView, true)
 	}
-	n.families.widget.End()
-	return n.follow(m, familiesView, true)
 }
 
 func (n *navigator) height() int {
@@ -241,8 +243,9 @@ func (n *navigator) height() int {
 		return n.sessions.scroll.Height
 	case executionsView:
 		return n.execs.scroll.Height
+	default:
+		return n.families.height
 	}
-	return n.families.height
 }
 
 func (n *navigator) touch() {

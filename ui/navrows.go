@@ -57,8 +57,9 @@ func rowStart(m *Model, w int, look look) *paint.Line {
 		return paint.NewLine(w, m.theme.Selected).Plain(m.theme.Mark)
 	case marked:
 		return paint.NewLine(w, "").Put(m.theme.Bold, m.theme.Mark)
+	default:
+		return paint.NewLine(w, "").Plain(m.theme.NoMark)
 	}
-	return paint.NewLine(w, "").Plain(m.theme.NoMark)
 }
 
 func drawSession(m *Model, w int, s store.SessionInfo, look look) string {

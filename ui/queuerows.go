@@ -58,7 +58,7 @@ func (q *queuesPane) draw(m *Model, w, h int, focused bool) []string {
 // tabLine names the three queues with how much is in each.
 func (q *queuesPane) tabLine(m *Model, w int) string {
 	l := paint.NewLine(w, "").Gap(1)
-	for tab := range tabCount {
+	for tab := range queueTab(tabCount) {
 		n, more := q.length(tab)
 		text := queueNames[tab] + " " + treeview.Grouped(int64(n))
 		if more {
@@ -92,8 +92,9 @@ func (q *queuesPane) length(tab queueTab) (n int, more bool) {
 		return len(q.outbox.items), !q.outbox.done
 	case spawnsTab:
 		return len(q.spawns.items), !q.spawns.done
+	default:
+		return len(q.timers.items), !q.timers.done
 	}
-	return len(q.timers.items), !q.timers.done
 }
 
 // overdue counts the timers that were read and are due; they come first.

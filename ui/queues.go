@@ -20,8 +20,9 @@ const (
 	outboxTab queueTab = iota
 	spawnsTab
 	timersTab
-	tabCount
 )
+
+const tabCount = 3
 
 var queueNames = [...]string{"Outbox", "Spawns", "Timers"}
 
@@ -158,7 +159,7 @@ func (q *queuesPane) recheck(m *Model, tab queueTab) tea.Cmd {
 	}
 	if q.pick && q.outbox.started && q.spawns.started && q.timers.started {
 		q.pick, q.tab = false, outboxTab
-		for tab := range tabCount {
+		for tab := range queueTab(tabCount) {
 			if n, _ := q.length(tab); n > 0 {
 				q.tab = tab
 				break
@@ -201,7 +202,7 @@ func (q *queuesPane) describe(m *Model) tea.Cmd {
 
 // turn shows the next queue, or the one before.
 func (q *queuesPane) turn(m *Model, by int) tea.Cmd {
-	q.tab = queueTab((int(q.tab) + by + int(tabCount)) % int(tabCount))
+	q.tab = queueTab((int(q.tab) + by + tabCount) % tabCount)
 	q.rev++
 	return q.describe(m)
 }
@@ -213,8 +214,9 @@ func (q *queuesPane) move(m *Model, rows int) tea.Cmd {
 		return tea.Batch(q.outbox.move(m, rows), q.describe(m))
 	case spawnsTab:
 		return tea.Batch(q.spawns.move(m, rows), q.describe(m))
+	default:
+		return tea.Batch(q.timers.move(m, rows), q.describe(m))
 	}
-	return tea.Batch(q.timers.move(m, rows), q.describe(m))
 }
 
 func (q *queuesPane) home(m *Model) tea.Cmd { return q.move(m, -math.MaxInt32) }
@@ -226,8 +228,9 @@ func (q *queuesPane) end(m *Model) tea.Cmd {
 		return tea.Batch(q.outbox.end(m), q.describe(m))
 	case spawnsTab:
 		return tea.Batch(q.spawns.end(m), q.describe(m))
+	default:
+		return tea.Batch(q.timers.end(m), q.describe(m))
 	}
-	return tea.Batch(q.timers.end(m), q.describe(m))
 }
 
 // concerned is the execution that the selected entry is about.

@@ -193,6 +193,7 @@ func (t *treePane) landed(m *Model) tea.Cmd {
 		if id, ok := t.selectedMember(); ok {
 			return m.selectMember(id)
 		}
+	default: // nothing is shown
 	}
 	return nil
 }
