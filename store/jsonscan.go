@@ -128,7 +128,7 @@ func (sc *scanner) value(i int) (int, error) {
 			}
 			if s[i] == '}' && top.kind == 'o' || s[i] == ']' && top.kind == 'a' {
 				if key, twice := repeated(sc.keys[top.keys:]); twice {
-					return i, &SyntaxError{i, fmt.Sprintf("the end of an object that repeats the key %q", key)}
+					return i, &SyntaxError{i, fmt.Sprintf("a repeated key %q in the object that ends", key)}
 				}
 				sc.keys = sc.keys[:top.keys]
 				i++

@@ -159,7 +159,9 @@ func (a *app) openAt(ctx context.Context, locator string, opts locate.Options) (
 	if err == nil {
 		return o, nil
 	}
-	if errors.Is(err, store.ErrStoreNotFound) && !opts.Create {
+	// What is no path at all cannot be created either.
+	var wrong *locate.LocatorError
+	if errors.Is(err, store.ErrStoreNotFound) && !opts.Create && !errors.As(err, &wrong) {
 		err = fmt.Errorf("%w; --create makes a new store", err)
 	}
 	return nil, &openError{err}

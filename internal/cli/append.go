@@ -48,7 +48,7 @@ treering append example --parent 019a2e4b-9cf9-78d6-988e-666864c47a46 --kind run
 				if a.json {
 					return list(a, nodePrinter(""), items(node))
 				}
-				return a.out.linef("%s", node.ID)
+				return a.out.stored(node.ID)
 			})
 		},
 	}

@@ -120,7 +120,7 @@ func TestCommitRefuses(t *testing.T) {
 		{1, `{` + exe + `,"spawns":[{"child_id":"a","root_path":"b","context":[]}]}`, "spawn context: must be an object, not an array"},
 		{1, `{` + exe + `,"trace":[]}`, "trace: must be an object, not an array"},
 		{1, `{"execution":{"definition_id":"d"}}`, "execution id: must not be empty"},
-		{1, `{"execution":{"id":"x","version":-1}}`, "version: must not be negative"},
+		{1, `{"execution":{"id":"x","version":-1}}`, "version: -1 cannot be followed by another"},
 	} {
 		r := w.commit(tt.line)
 		if r.code != tt.code || !strings.Contains(r.err, tt.says) || r.out != "" {

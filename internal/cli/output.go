@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"unicode/utf8"
 
 	"treering/internal/term"
@@ -17,8 +16,8 @@ import (
 // errOutputClosed: nobody reads standard output any more.
 var errOutputClosed = errors.New("standard output was closed")
 
-// output is standard output, buffered. Text that is shown to a person on a
-// terminal passes the sanitiser; JSON is escaped where it is made.
+// output is standard output, buffered. Plain text passes the sanitiser, wherever it
+// goes; JSON is escaped where it is made.
 type output struct {
 	w        *bufio.Writer
 	terminal bool
@@ -70,20 +69,9 @@ func (o *output) linef(format string, args ...any) error {
 	return o.raw(fmt.Sprintf(format, args...) + "\n")
 }
 
-// show makes foreign text fit for one line: sanitised on a terminal, and with
-// nothing but its line breaks and tabs replaced elsewhere.
-func (o *output) show(s string) string {
-	if o.terminal {
-		return term.Sanitise(s).String()
-	}
-	if !strings.ContainsAny(s, "\n\r\t\v\f\u0085\u2028\u2029") {
-		return s
-	}
-	return oneLine.Replace(s)
-}
-
-var oneLine = strings.NewReplacer("\n", "␊", "\r", "␍", "\t", "␉", "\v", "␋", "\f", "␌",
-	"\u0085", "«U+0085»", "\u2028", "«U+2028»", "\u2029", "«U+2029»")
+// show makes foreign text fit for one line. It does so into a pipe as well: what
+// reads it is as often a pager as a program, and programs have --json and --raw.
+func (o *output) show(s string) string { return term.Sanitise(s).String() }
 
 // jsonLine writes one line of JSON.
 func (o *output) jsonLine(l *line) error {
