@@ -198,7 +198,8 @@ type ExecutionStore interface {
 	// RearmTimer moves a timer that still holds exactly from.
 	RearmTimer(ctx context.Context, id, path string, from, to float64) (moved bool, err error)
 
-	// AppendTrace adds a step outside a commit; the execution need not exist.
+	// AppendTrace adds a step outside a commit; the execution need not exist. An id
+	// that is empty or not UTF-8 is a *[ValueError].
 	AppendTrace(ctx context.Context, id string, entry JSON) error
 	// ReadTrace returns the ring, oldest first; nothing for an unknown id.
 	ReadTrace(ctx context.Context, id string) ([]TraceEntry, error)

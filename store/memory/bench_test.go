@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"sync/atomic"
 	"testing"
 
 	"treering/store"
@@ -78,6 +79,86 @@ func BenchmarkSave(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkSaveObserved is Save with its snapshot, alone and by as many goroutines
+// as run at once, each with an execution of its own: the snapshot is taken under
+// the store's lock.
+func BenchmarkSaveObserved(b *testing.B) {
+	exe := func(id string) *store.Execution {
+		text := "Checkout.Payment"
+		return &store.Execution{ID: id, DefinitionID: "shop", Status: store.Running, ActivePath: &text, ParentID: &text, ChildID: &text, Context: `{"user":"ana","total":49.9}`}
+	}
+	b.Run("one", func(b *testing.B) {
+		s := open(b, memory.Options{}).Executions()
+		defer s.Observe()()
+		e := exe("e")
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := s.Save(context.Background(), e); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("several", func(b *testing.B) {
+		s := open(b, memory.Options{}).Executions()
+		defer s.Observe()()
+		var n atomic.Int64
+		b.ReportAllocs()
+		b.RunParallel(func(pb *testing.PB) {
+			e := exe("e" + strconv.FormatInt(n.Add(1), 10))
+			for pb.Next() {
+				if err := s.Save(context.Background(), e); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	})
+}
+
+// BenchmarkPageOfOne is the last page of what one execution has 100,000 of.
+func BenchmarkPageOfOne(b *testing.B) {
+	const n = 100_000
+	ctx := context.Background()
+	s := open(b, memory.Options{}).Executions()
+	id := "e"
+	c := store.Commit{Execution: &store.Execution{ID: id}}
+	for i := range n {
+		c.Emits = append(c.Emits, store.Emit{TargetID: &id, Event: store.Event{ID: strconv.Itoa(i), Kind: "K"}})
+		c.Spawns = append(c.Spawns, store.Spawn{ChildID: strconv.Itoa(i)})
+		c.Timers = append(c.Timers, store.TimerOp{Action: store.Schedule, Path: strconv.Itoa(i), FireAt: float64(i % 7919)})
+	}
+	if _, err := s.Commit(ctx, c); err != nil {
+		b.Fatal(err)
+	}
+	f := store.QueueFilter{ExecutionID: &id}
+	pageOfOne(b, "outbox", n, func(p store.PageRequest) (store.Page[store.OutboxEntry], error) { return s.ListOutbox(ctx, f, p) })
+	pageOfOne(b, "spawns", n, func(p store.PageRequest) (store.Page[store.SpawnEntry], error) { return s.ListSpawns(ctx, f, p) })
+	pageOfOne(b, "timers", n, func(p store.PageRequest) (store.Page[store.Timer], error) { return s.ListTimers(ctx, f, p) })
+}
+
+// pageOfOne measures the page of the last 60 of n.
+func pageOfOne[T any](b *testing.B, name string, n int, list func(store.PageRequest) (store.Page[T], error)) {
+	b.Helper()
+	b.Run(name, func(b *testing.B) {
+		var p store.PageRequest
+		for left := n - 60; left > 0; left -= p.Limit {
+			p.Limit = min(left, store.DefaultLimit)
+			page, err := list(p)
+			if err != nil {
+				b.Fatal(err)
+			}
+			p.Cursor = page.Next
+		}
+		p.Limit = 60
+		b.ReportAllocs()
+		for b.Loop() {
+			if page, err := list(p); err != nil || len(page.Items) != p.Limit || page.Next != "" {
+				b.Fatal(len(page.Items), page.Next, err)
+			}
+		}
+	})
 }
 
 func BenchmarkLoad(b *testing.B) {

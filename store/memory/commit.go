@@ -16,18 +16,20 @@ func (s *Executions) Save(ctx context.Context, exe *store.Execution) error {
 // where another object is stored under the id at another version; the same
 // object always wins, and another one at the same version replaces it.
 //
-// The version is set on the caller's object by the calling goroutine, before any
-// other can load it at that version.
+// The store touches Version, and copies the state, only under its lock: commits
+// of one object by several goroutines at once are taken one after the other, each
+// as a version of its own. Whoever changes another field of a live object sees to
+// it that nobody commits the object meanwhile.
 func (s *Executions) Commit(ctx context.Context, c store.Commit) ([]int64, error) {
-	if err := c.Validate(); err != nil {
+	if err := c.ValidateExceptVersion(); err != nil {
 		return nil, err
 	}
 	exe := c.Execution
-	// All that allocates and does not depend on what is stored is done before the lock.
+	// All that allocates and does not depend on what is stored is made before the
+	// lock; the object itself may be others' too and is read only under it.
 	var snapshot *store.Execution
 	if s.observers.Load() > 0 {
-		snapshot = exe.Clone()
-		snapshot.Version, snapshot.Drift = exe.Version+1, nil
+		snapshot = new(store.Execution)
 	}
 	var seqs []int64
 	var mails []entry[mail]
@@ -38,6 +40,9 @@ func (s *Executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 		return nil, err
 	}
 	defer s.mu.Unlock()
+	if err := store.CheckVersion(exe.Version); err != nil {
+		return nil, err
+	}
 	rec, err := s.admit(exe)
 	if err != nil {
 		return nil, err
@@ -45,6 +50,9 @@ func (s *Executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 	s.changes++
 	exe.Version++
 	s.summarise(rec, exe)
+	if snapshot != nil {
+		rec.copyInto(snapshot, exe)
+	}
 	rec.exe, rec.snapshot = exe, snapshot
 	for i := range c.Emits {
 		e := &mails[i]
@@ -56,7 +64,7 @@ func (s *Executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 			} else {
 				e.owner = s.record(*target)
 			}
-			inbox = &e.owner.inbox
+			inbox = chainOf(&e.owner.inbox)
 		}
 		s.outbox.push(e, inbox)
 		seqs[i] = e.seq
@@ -71,7 +79,7 @@ func (s *Executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 		if spawn.Context == "" {
 			spawn.Context = store.EmptyObject
 		}
-		s.spawns.push(&entry[birth]{owner: rec, value: birth{spawn}}, &rec.spawned)
+		s.spawns.push(&entry[birth]{owner: rec, value: birth{spawn}}, chainOf(&rec.spawned))
 	}
 	if c.Trace != "" {
 		rec.trace.push(c.Trace, s.traceMax)
@@ -120,6 +128,22 @@ func (s *Executions) summarise(rec *record, exe *store.Execution) {
 	sum.CreatedAt, sum.UpdatedAt, sum.FinishedAt, sum.ExpiresAt = exe.CreatedAt, exe.UpdatedAt, exe.FinishedAt, exe.ExpiresAt
 }
 
+// copyInto makes snapshot the state of exe, of which the summary was made already.
+// Texts that were copied before are shared: nobody changes the copies.
+func (rec *record) copyInto(snapshot, exe *store.Execution) {
+	var fqn, childID *string
+	if last := rec.snapshot; last != nil {
+		fqn, childID = last.DefinitionFQN, last.ChildID
+	}
+	keepText(&fqn, exe.DefinitionFQN)
+	keepText(&childID, exe.ChildID)
+	*snapshot = *exe
+	snapshot.Drift = nil
+	snapshot.DefinitionFQN, snapshot.ChildID = fqn, childID
+	snapshot.Outcome, snapshot.Error = rec.summary.Outcome, rec.summary.Error
+	snapshot.ActivePath, snapshot.ParentID = rec.summary.ActivePath, rec.summary.ParentID
+}
+
 func keepText(kept **string, now *string) {
 	switch {
 	case now == nil:
@@ -140,21 +164,10 @@ func (s *Executions) applyTimer(rec *record, op *store.TimerOp) {
 			rec.timers = map[string]*timer{}
 		}
 		rec.timers[op.Path] = t
-		s.timers.insert(t)
+		s.arm(t)
 	case op.Action == store.Schedule:
 		s.rearm(t, op.FireAt)
 	case t != nil:
 		s.disarm(t)
 	}
-}
-
-func (s *Executions) rearm(t *timer, at float64) {
-	s.timers.remove(t)
-	t.at = at
-	s.timers.insert(t)
-}
-
-func (s *Executions) disarm(t *timer) {
-	s.timers.remove(t)
-	delete(t.rec.timers, t.path)
 }

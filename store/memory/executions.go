@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"hash/maphash"
@@ -56,9 +55,10 @@ type record struct {
 	snapshot  *store.Execution // the state of the last commit, if somebody observed it
 	processed marks
 	timers    map[string]*timer // by path
+	byTime    *sorted[*timer]   // the same in order, once they are many
 	trace     ring
-	inbox     chain[mail]  // outbox entries to it
-	spawned   chain[birth] // spawns by it
+	inbox     *chain[mail]  // outbox entries to it; nil where there never were any
+	spawned   *chain[birth] // spawns by it, likewise
 }
 
 // timer is one armed timer.
@@ -77,7 +77,10 @@ func byTime(a, b *timer) int {
 	case a.at > b.at:
 		return 1
 	case a.rec != b.rec:
-		return strings.Compare(a.rec.id, b.rec.id)
+		// A cursor's stand-in has a record of its own for the same id.
+		if c := strings.Compare(a.rec.id, b.rec.id); c != 0 {
+			return c
+		}
 	}
 	return strings.Compare(a.path, b.path)
 }
@@ -169,6 +172,9 @@ func (s *Executions) IsProcessed(ctx context.Context, id, eventID string) (bool,
 
 // AppendTrace implements [store.ExecutionStore].
 func (s *Executions) AppendTrace(ctx context.Context, id string, entry store.JSON) error {
+	if err := store.CheckExecutionID(id); err != nil {
+		return err
+	}
 	if err := store.CheckTrace(entry); err != nil {
 		return err
 	}
@@ -206,7 +212,7 @@ func (s *Executions) record(id string) *record {
 
 // dropIdle forgets a record in which nothing is left.
 func (s *Executions) dropIdle(rec *record) {
-	if rec.exe == nil && rec.trace.next == 0 && rec.inbox.first == nil && rec.spawned.first == nil {
+	if rec.exe == nil && rec.trace.next == 0 && rec.inbox.oldest() == nil && rec.spawned.oldest() == nil {
 		delete(s.byID, rec.id)
 	}
 }
@@ -226,11 +232,11 @@ func (s *Executions) Purge(ctx context.Context, id string, version int64) (bool,
 	for _, t := range rec.timers {
 		s.timers.remove(t)
 	}
-	for rec.inbox.first != nil {
-		s.outbox.take(rec.inbox.first.seq)
+	for e := rec.inbox.oldest(); e != nil; e = rec.inbox.oldest() {
+		s.outbox.take(e.seq)
 	}
-	for rec.spawned.first != nil {
-		s.spawns.take(rec.spawned.first.seq)
+	for e := rec.spawned.oldest(); e != nil; e = rec.spawned.oldest() {
+		s.spawns.take(e.seq)
 	}
 	if rec.exe == nil {
 		return false, nil
@@ -292,6 +298,3 @@ func (s *Executions) Close() error {
 	s.outbox, s.spawns = queue[mail]{}, queue[birth]{}
 	return nil
 }
-
-// bySeq orders the entries of a queue.
-func bySeq[T any](a, b *entry[T]) int { return cmp.Compare(a.seq, b.seq) }

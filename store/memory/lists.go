@@ -159,15 +159,15 @@ func ack[T any](ctx context.Context, s *Executions, q *queue[T], seq int64) (boo
 
 // ListOutbox implements [store.ExecutionStore].
 func (s *Executions) ListOutbox(ctx context.Context, f store.QueueFilter, p store.PageRequest) (store.Page[store.OutboxEntry], error) {
-	return listQueue(ctx, s, "outbox", &s.outbox, func(r *record) *chain[mail] { return &r.inbox }, f, p, outboxEntry)
+	return listQueue(ctx, s, "outbox", &s.outbox, func(r *record) *chain[mail] { return r.inbox }, f, p, outboxEntry)
 }
 
 // ListSpawns implements [store.ExecutionStore].
 func (s *Executions) ListSpawns(ctx context.Context, f store.QueueFilter, p store.PageRequest) (store.Page[store.SpawnEntry], error) {
-	return listQueue(ctx, s, "spawns", &s.spawns, func(r *record) *chain[birth] { return &r.spawned }, f, p, spawnEntry)
+	return listQueue(ctx, s, "spawns", &s.spawns, func(r *record) *chain[birth] { return r.spawned }, f, p, spawnEntry)
 }
 
-func listQueue[T, E any](ctx context.Context, s *Executions, name string, q *queue[T], chainOf func(*record) *chain[T],
+func listQueue[T, E any](ctx context.Context, s *Executions, name string, q *queue[T], owned func(*record) *chain[T],
 	f store.QueueFilter, p store.PageRequest, show func(*entry[T]) E,
 ) (store.Page[E], error) {
 	var page store.Page[E]
@@ -191,7 +191,11 @@ func listQueue[T, E any](ctx context.Context, s *Executions, name string, q *que
 	}
 	source := q.entries.from(func(e *entry[T]) bool { return e.seq > after })
 	if f.ExecutionID != nil {
-		source = chained(s.byID[*f.ExecutionID], chainOf, after)
+		var c *chain[T]
+		if rec := s.byID[*f.ExecutionID]; rec != nil {
+			c = owned(rec)
+		}
+		source = c.from(after)
 	}
 	entries, more := firstOf(source, limit)
 	s.mu.RUnlock()
@@ -202,20 +206,6 @@ func listQueue[T, E any](ctx context.Context, s *Executions, name string, q *que
 		page.Next = store.EncodeCursor(scope, strconv.FormatInt(entries[limit-1].seq, 10))
 	}
 	return page, nil
-}
-
-// chained yields an owner's entries behind a seq.
-func chained[T any](rec *record, chainOf func(*record) *chain[T], after int64) iter.Seq[*entry[T]] {
-	return func(yield func(*entry[T]) bool) {
-		if rec == nil {
-			return
-		}
-		for e := chainOf(rec).first; e != nil; e = e.next {
-			if e.seq > after && !yield(e) {
-				return
-			}
-		}
-	}
 }
 
 // firstOf takes up to limit items and says whether there are more.

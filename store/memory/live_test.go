@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"testing"
 
@@ -123,6 +124,47 @@ func TestSnapshotIsTheCallersOwn(t *testing.T) {
 	sum, snapshot, err = s.Snapshot(t.Context(), "e")
 	if err != nil || snapshot.Status == store.Failed || *snapshot.Outcome != "ok" || *sum.Outcome != "ok" {
 		t.Errorf("a snapshot changed with a copy of it: %+v, %v", snapshot, err)
+	}
+}
+
+// Whatever an execution points to is the engine's to change between commits.
+func TestSnapshotSharesNothingThatChanges(t *testing.T) {
+	s := open(t, memory.Options{}).Executions()
+	defer s.Observe()()
+	exe := &store.Execution{ID: "e", Drift: []store.Drift{{Column: "id"}}}
+	live := reflect.ValueOf(exe).Elem()
+	texts := 0
+	for round := range 3 {
+		for i := range live.NumField() {
+			f := live.Field(i)
+			if !f.CanSet() || f.Kind() != reflect.Pointer {
+				continue
+			}
+			texts++
+			if f.IsNil() {
+				f.Set(reflect.New(f.Type().Elem()))
+			}
+			if round != 1 { // once nothing changes
+				f.Elem().SetString(fmt.Sprint(live.Type().Field(i).Name, " of round ", round))
+			}
+		}
+		want := exe.Clone()
+		want.Version, want.Drift = exe.Version+1, nil
+		if err := s.Save(t.Context(), exe); err != nil {
+			t.Fatal(err)
+		}
+		for i := range live.NumField() {
+			if f := live.Field(i); f.CanSet() && f.Kind() == reflect.Pointer {
+				f.Elem().SetString("changed in place")
+			}
+		}
+		_, got, err := s.Snapshot(t.Context(), "e")
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("round %d: %v\n%+v\nwant\n%+v", round, err, got, want)
+		}
+	}
+	if texts < 18 {
+		t.Errorf("%d texts were looked at", texts)
 	}
 }
 

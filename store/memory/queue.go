@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"strconv"
 	"sync/atomic"
 
@@ -23,8 +24,8 @@ type entry[T any] struct {
 	value      T
 }
 
-// chain is the list of an owner's entries, by seq.
-type chain[T any] struct{ first, last *entry[T] }
+// bySeq orders the entries of a queue.
+func bySeq[T any](a, b *entry[T]) int { return cmp.Compare(a.seq, b.seq) }
 
 func newQueue[T any]() queue[T] { return queue[T]{entries: sorted[*entry[T]]{compare: bySeq[T]}} }
 
@@ -33,16 +34,9 @@ func (q *queue[T]) push(e *entry[T], c *chain[T]) {
 	q.last++
 	e.seq, e.chain = q.last, c
 	q.entries.insert(e)
-	if c == nil {
-		return
+	if c != nil {
+		c.link(e)
 	}
-	e.prev = c.last
-	if c.last == nil {
-		c.first = e
-	} else {
-		c.last.next = e
-	}
-	c.last = e
 }
 
 // take removes the entry of that seq and returns it, nil where there is none.
@@ -52,20 +46,9 @@ func (q *queue[T]) take(seq int64) *entry[T] {
 		return nil
 	}
 	q.entries.remove(e)
-	if e.chain == nil {
-		return e
+	if e.chain != nil {
+		e.chain.unlink(e)
 	}
-	if e.prev == nil {
-		e.chain.first = e.next
-	} else {
-		e.prev.next = e.next
-	}
-	if e.next == nil {
-		e.chain.last = e.prev
-	} else {
-		e.next.prev = e.prev
-	}
-	e.prev, e.next = nil, nil
 	return e
 }
 

@@ -43,6 +43,43 @@ func (s *Executions) armed(id, path string, at float64) *timer {
 	return nil
 }
 
+// arm puts a timer, which its record has by path already, into its place in time.
+func (s *Executions) arm(t *timer) {
+	s.timers.insert(t)
+	rec := t.rec
+	switch {
+	case rec.byTime != nil:
+		rec.byTime.insert(t)
+	case len(rec.timers) > many:
+		rec.byTime = &sorted[*timer]{compare: byTime}
+		for _, t := range rec.timers {
+			rec.byTime.insert(t)
+		}
+	}
+}
+
+// lift takes a timer out of its place in time.
+func (s *Executions) lift(t *timer) {
+	s.timers.remove(t)
+	if t.rec.byTime != nil {
+		t.rec.byTime.remove(t)
+	}
+}
+
+func (s *Executions) rearm(t *timer, at float64) {
+	s.lift(t)
+	t.at = at
+	s.arm(t)
+}
+
+func (s *Executions) disarm(t *timer) {
+	s.lift(t)
+	delete(t.rec.timers, t.path)
+	if len(t.rec.timers) == 0 {
+		t.rec.byTime = nil
+	}
+}
+
 // DeleteTimer implements [store.ExecutionStore].
 func (s *Executions) DeleteTimer(ctx context.Context, id, path string, fireAt float64) (bool, error) {
 	if err := s.write(ctx); err != nil {
@@ -127,8 +164,11 @@ func timerOfCursor(scope, cursor string) (*timer, error) {
 	return &timer{math.Float64frombits(bits), &record{id: key[1]}, key[2]}, nil
 }
 
-// ofRecord yields one execution's timers by time. They are few.
+// ofRecord yields one execution's timers by time.
 func ofRecord(rec *record, after func(*timer) bool) iter.Seq[*timer] {
+	if rec != nil && rec.byTime != nil {
+		return rec.byTime.from(after)
+	}
 	return func(yield func(*timer) bool) {
 		if rec == nil {
 			return

@@ -209,8 +209,8 @@ func (e *executions) AppendTrace(ctx context.Context, id string, entry store.JSO
 	if err := e.writable(ctx); err != nil {
 		return err
 	}
-	if id == "" {
-		return &store.ValueError{Field: "execution id", Reason: "must not be empty", Err: store.ErrEmptyID}
+	if err := store.CheckExecutionID(id); err != nil {
+		return err
 	}
 	if err := store.CheckTrace(entry); err != nil {
 		return err

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"math"
 
 	"treering/store"
 )
@@ -151,6 +152,13 @@ func casCases() []execCase {
 				b.save(exe)
 				b.equal("version", exe.Version, int64(41))
 				b.conflict(b.s.Save(b.ctx, fresh("e")), "e", 0, 41)
+				for _, none := range []int64{-1, math.MaxInt64} {
+					exe.Version = none
+					b.is(b.s.Save(b.ctx, exe), store.ErrBadVersion)
+					b.equal("version in hand", exe.Version, none)
+				}
+				exe.Version = 41
+				b.save(exe)
 			},
 		},
 		{
@@ -187,21 +195,26 @@ func casCases() []execCase {
 		},
 		{
 			name: "refused executions",
-			rule: "what cannot be an execution is a *ValueError: none at all, an empty id, a negative version",
+			rule: "what cannot be an execution is a *ValueError: none at all, an empty id, a version that is negative or that no other can follow",
 			run: func(b *execBundle) {
 				before := b.dump()
-				negative := fresh("e")
-				negative.Version = -1
-				for what, c := range map[string]store.Commit{
-					"none": {}, "empty id": {Execution: fresh("")}, "negative version": {Execution: negative},
+				negative, last := fresh("e"), fresh("e")
+				negative.Version, last.Version = -1, math.MaxInt64
+				for what, tc := range map[string]struct {
+					exe  *store.Execution
+					want error
+				}{
+					"none": {nil, store.ErrEmptyID}, "empty id": {fresh(""), store.ErrEmptyID},
+					"negative version": {negative, store.ErrBadVersion}, "last version": {last, store.ErrBadVersion},
 				} {
-					_, err := b.s.Commit(b.ctx, c)
+					err := b.s.Save(b.ctx, tc.exe)
 					var v *store.ValueError
-					if !errors.As(err, &v) {
-						b.t.Fatalf("%s: %v, want a *ValueError", what, err)
+					if !errors.As(err, &v) || !errors.Is(err, tc.want) {
+						b.t.Fatalf("%s: %v, want a *ValueError of %v", what, err, tc.want)
 					}
 				}
-				b.equal("version in hand", negative.Version, int64(-1))
+				b.equal("negative version in hand", negative.Version, int64(-1))
+				b.equal("last version in hand", last.Version, int64(math.MaxInt64))
 				b.unchanged(before)
 			},
 		},

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,7 +10,8 @@ import (
 	"treering/store"
 )
 
-// pagedList is one of the four lists under the rules that all of them share.
+// pagedList is one of the four lists, of the whole store or of one execution,
+// under the rules that all of them share.
 type pagedList struct {
 	name string
 	// put makes the entry named id; ids sort as the list does where its order is by id.
@@ -23,84 +25,130 @@ type pagedList struct {
 }
 
 func pagedLists() []pagedList {
+	all, of := store.QueueFilter{}, func(id string) store.QueueFilter { return store.QueueFilter{ExecutionID: &id} }
+	dueOf := of("e")
+	dueOf.DueBy = ptr(7.0)
 	return []pagedList{
-		{
-			name: "executions",
-			put:  func(b *execBundle, id string) error { return b.s.Save(b.ctx, fresh(id)) },
-			drop: func(b *execBundle, id string) error { _, err := b.s.Purge(b.ctx, id, 1); return err },
-			page: func(b *execBundle, filtered bool, p store.PageRequest) ([]string, string, error) {
-				var f store.ExecutionFilter
-				if filtered {
-					f.DefinitionID = ptr("shop")
-				}
-				page, err := b.s.ListExecutions(b.ctx, f, p)
-				return lines(page.Items, func(s store.Summary) string { return s.ID }), page.Next, err
-			},
-		},
-		{
-			name: "outbox", bySeq: true,
-			put: func(b *execBundle, id string) error {
-				_, err := b.s.Commit(b.ctx, store.Commit{Execution: fresh("by-" + id), Emits: []store.Emit{emit("t", store.Event{ID: id})}})
-				return err
-			},
-			drop: func(b *execBundle, id string) error {
-				entries, err := b.s.PendingOutbox(b.ctx)
-				for _, e := range entries {
-					if e.Event.ID == id && err == nil {
-						_, err = b.s.AckOutbox(b.ctx, e.Seq)
-					}
-				}
-				return err
-			},
-			page: func(b *execBundle, filtered bool, p store.PageRequest) ([]string, string, error) {
-				page, err := b.s.ListOutbox(b.ctx, queueFilter(filtered, "t"), p)
-				return lines(page.Items, func(e store.OutboxEntry) string { return e.Event.ID }), page.Next, err
-			},
-		},
-		{
-			name: "spawns", bySeq: true,
-			put: func(b *execBundle, id string) error {
-				_, err := b.s.Commit(b.ctx, store.Commit{Execution: fresh("by-" + id), Spawns: []store.Spawn{{ChildID: id}}})
-				return err
-			},
-			drop: func(b *execBundle, id string) error {
-				entries, err := b.s.PendingSpawns(b.ctx)
-				for _, e := range entries {
-					if e.ChildID == id && err == nil {
-						_, err = b.s.AckSpawn(b.ctx, e.Seq)
-					}
-				}
-				return err
-			},
-			page: func(b *execBundle, filtered bool, p store.PageRequest) ([]string, string, error) {
-				page, err := b.s.ListSpawns(b.ctx, queueFilter(filtered, "by-x00000"), p)
-				return lines(page.Items, func(e store.SpawnEntry) string { return e.ChildID }), page.Next, err
-			},
-		},
-		{
-			name: "timers",
-			put: func(b *execBundle, id string) error {
-				_, err := b.s.Commit(b.ctx, store.Commit{Execution: fresh(id), Timers: []store.TimerOp{schedule("p", 7)}})
-				return err
-			},
-			drop: func(b *execBundle, id string) error { _, err := b.s.DeleteTimer(b.ctx, id, "p", 7); return err },
-			page: func(b *execBundle, filtered bool, p store.PageRequest) ([]string, string, error) {
-				var f store.QueueFilter
-				if filtered {
-					f.DueBy = ptr(7.0)
-				}
-				page, err := b.s.ListTimers(b.ctx, f, p)
-				return lines(page.Items, func(t store.Timer) string { return t.ExecutionID }), page.Next, err
-			},
+		pagedExecutions(),
+		pagedOutbox("outbox", all, of("t")), pagedOutbox("outbox of one", of("t"), all),
+		pagedSpawns("spawns", func(id string) string { return "by-" + id }, all, of("by-x00000")),
+		pagedSpawns("spawns of one", func(string) string { return "e" }, of("e"), all),
+		pagedTimers("timers", func(id string) store.Timer { return store.Timer{ExecutionID: id, Path: "p"} }, all, store.QueueFilter{DueBy: ptr(7.0)}),
+		pagedTimers("timers of one", func(id string) store.Timer { return store.Timer{ExecutionID: "e", Path: id} }, of("e"), dueOf),
+	}
+}
+
+func pagedExecutions() pagedList {
+	return pagedList{
+		name: "executions",
+		put:  func(b *execBundle, id string) error { return b.s.Save(b.ctx, fresh(id)) },
+		drop: func(b *execBundle, id string) error { _, err := b.s.Purge(b.ctx, id, 1); return err },
+		page: func(b *execBundle, filtered bool, p store.PageRequest) ([]string, string, error) {
+			var f store.ExecutionFilter
+			if filtered {
+				f.DefinitionID = ptr("shop")
+			}
+			page, err := b.s.ListExecutions(b.ctx, f, p)
+			return lines(page.Items, func(s store.Summary) string { return s.ID }), page.Next, err
 		},
 	}
 }
 
-func queueFilter(filtered bool, id string) store.QueueFilter {
-	if filtered {
-		return store.QueueFilter{ExecutionID: &id}
+// pagedOutbox lists by f, with other as the other selection; all entries are to "t".
+func pagedOutbox(name string, f, other store.QueueFilter) pagedList {
+	return pagedList{
+		name: name, bySeq: true,
+		put: func(b *execBundle, id string) error {
+			return b.commitTo("by-"+id, store.Commit{Emits: []store.Emit{emit("t", store.Event{ID: id})}})
+		},
+		drop: func(b *execBundle, id string) error {
+			entries, err := b.s.PendingOutbox(b.ctx)
+			for _, e := range entries {
+				if e.Event.ID == id && err == nil {
+					_, err = b.s.AckOutbox(b.ctx, e.Seq)
+				}
+			}
+			return err
+		},
+		page: func(b *execBundle, filtered bool, p store.PageRequest) ([]string, string, error) {
+			page, err := b.s.ListOutbox(b.ctx, either(filtered, other, f), p)
+			return lines(page.Items, func(e store.OutboxEntry) string { return e.Event.ID }), page.Next, err
+		},
 	}
-	return store.QueueFilter{}
+}
+
+// pagedSpawns is of children named by id, each by a parent.
+func pagedSpawns(name string, parent func(id string) string, f, other store.QueueFilter) pagedList {
+	return pagedList{
+		name: name, bySeq: true,
+		put: func(b *execBundle, id string) error {
+			return b.commitTo(parent(id), store.Commit{Spawns: []store.Spawn{{ChildID: id}}})
+		},
+		drop: func(b *execBundle, id string) error {
+			entries, err := b.s.PendingSpawns(b.ctx)
+			for _, e := range entries {
+				if e.ChildID == id && err == nil {
+					_, err = b.s.AckSpawn(b.ctx, e.Seq)
+				}
+			}
+			return err
+		},
+		page: func(b *execBundle, filtered bool, p store.PageRequest) ([]string, string, error) {
+			page, err := b.s.ListSpawns(b.ctx, either(filtered, other, f), p)
+			return lines(page.Items, func(e store.SpawnEntry) string { return e.ChildID }), page.Next, err
+		},
+	}
+}
+
+// pagedTimers is of timers at one time, each where place says for its id.
+func pagedTimers(name string, place func(id string) store.Timer, f, other store.QueueFilter) pagedList {
+	return pagedList{
+		name: name,
+		put: func(b *execBundle, id string) error {
+			at := place(id)
+			return b.commitTo(at.ExecutionID, store.Commit{Timers: []store.TimerOp{schedule(at.Path, 7)}})
+		},
+		drop: func(b *execBundle, id string) error {
+			at := place(id)
+			_, err := b.s.DeleteTimer(b.ctx, at.ExecutionID, at.Path, 7)
+			return err
+		},
+		page: func(b *execBundle, filtered bool, p store.PageRequest) ([]string, string, error) {
+			page, err := b.s.ListTimers(b.ctx, either(filtered, other, f), p)
+			return lines(page.Items, func(t store.Timer) string {
+				if place("").Path == "" {
+					return t.Path
+				}
+				return t.ExecutionID
+			}), page.Next, err
+		},
+	}
+}
+
+func either[T any](first bool, a, b T) T {
+	if first {
+		return a
+	}
+	return b
+}
+
+// commitTo commits to an execution that may be there or not, with a copy of its
+// state, until no other was faster.
+func (b *execBundle) commitTo(id string, c store.Commit) error {
+	for {
+		exe, err := b.s.Load(b.ctx, id)
+		switch {
+		case err == nil:
+			c.Execution = exe.Clone()
+		case errors.Is(err, store.ErrNotFound):
+			c.Execution = fresh(id)
+		default:
+			return err
+		}
+		if _, err = b.s.Commit(b.ctx, c); !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
 }
 
 // walk pages to the end and returns the pages; between runs before each further page.
@@ -136,11 +184,10 @@ func pagingCases() []execCase {
 		run: func(b *execBundle) {
 			ids := numbered("x", 3)
 			other := &execBundle{t: b.t, ctx: b.ctx, s: b.f.Open(b.t, ExecOptions{}), f: b.f}
-			for _, id := range ids {
-				exe := fresh(id)
-				for _, at := range []*execBundle{b, other} {
-					exe.Version = 0
-					at.commit(store.Commit{Execution: exe.Clone(), Emits: []store.Emit{emit("t", event(id, 1))}, Spawns: []store.Spawn{{ChildID: "c"}}, Timers: []store.TimerOp{schedule("p", 1)}})
+			for _, l := range pagedLists() {
+				for _, id := range ids {
+					b.ok(l.put(b, id))
+					b.ok(l.put(other, id))
 				}
 			}
 			for _, from := range pagedLists() {

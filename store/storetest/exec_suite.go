@@ -62,7 +62,7 @@ func TestExecutionStore(t *testing.T, f ExecutionFactory) {
 		name  string
 		cases []execCase
 	}{
-		{"cas", casCases()}, {"commit", commitCases()}, {"snapshots", snapshotCases()},
+		{"cas", casCases()}, {"identity", identityCases()}, {"commit", commitCases()}, {"snapshots", snapshotCases()},
 		{"queues", queueCases()}, {"timers", timerCases()}, {"trace", traceCases()},
 		{"list", listCases()}, {"paging", pagingCases()}, {"purge", purgeCases()}, {"control", controlCases()},
 		{"json", jsonCases()}, {"concurrency", concurrencyCases()}, {"lifecycle", lifecycleCases()},

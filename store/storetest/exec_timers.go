@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"treering/store"
 )
@@ -132,6 +134,25 @@ func timerCases() []execCase {
 				b.equal("due", list(store.QueueFilter{DueBy: ptr(2.0)}), []string{`1.0 "e" "p"`, `2.0 "e" "q"`, `2.0 "f" "p"`})
 				b.equal("due of e", list(store.QueueFilter{DueBy: ptr(2.0), ExecutionID: ptr("e")}), []string{`1.0 "e" "p"`, `2.0 "e" "q"`})
 				b.equal("none due", list(store.QueueFilter{DueBy: ptr(0.5)}), []string{})
+			},
+		},
+		{
+			name: "ties across pages",
+			rule: "timers of one moment and one execution are told apart by their paths at the end of a page as well: none is left out",
+			run: func(b *execBundle) {
+				b.commit(store.Commit{Execution: fresh("e"), Timers: []store.TimerOp{schedule("p", 1), schedule("a", 1), schedule("", 1), schedule("z", 0)}})
+				b.commit(store.Commit{Execution: fresh("f"), Timers: []store.TimerOp{schedule("a", 1), schedule("b", 1)}})
+				ofE := []string{`0.0 "e" "z"`, `1.0 "e" ""`, `1.0 "e" "a"`, `1.0 "e" "p"`}
+				all := append(slices.Clone(ofE), `1.0 "f" "a"`, `1.0 "f" "b"`)
+				for limit := 1; limit <= len(all); limit++ {
+					for want, f := range map[*[]string]store.QueueFilter{&all: {}, &ofE: {ExecutionID: ptr("e")}} {
+						got := collect(b, func(p store.PageRequest) (store.Page[store.Timer], error) {
+							p.Limit = limit
+							return b.s.ListTimers(b.ctx, f, p)
+						}, timerLine)
+						b.equal(fmt.Sprint("pages of ", limit), got, *want)
+					}
+				}
 			},
 		},
 		{

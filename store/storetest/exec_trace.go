@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -150,6 +151,20 @@ func traceCases() []execCase {
 				b.is(b.s.AppendTrace(b.ctx, "e", `[]`), store.ErrNotObject)
 				b.ok(b.s.AppendTrace(b.ctx, "e", step(1)))
 				b.equal("trace", b.trace("e"), []string{`0 {"n":0}`, `1 {"n":1}`})
+			},
+		},
+		{
+			name: "ids of steps",
+			rule: "a step needs an id to be found by: an empty one is ErrEmptyID, one that is not UTF-8 ErrNotText, and neither leaves a step",
+			run: func(b *execBundle) {
+				for id, want := range map[string]error{"": store.ErrEmptyID, "a\xff": store.ErrNotText, "a\xed\xa0\x80": store.ErrNotText} {
+					err := b.s.AppendTrace(b.ctx, id, step(0))
+					var v *store.ValueError
+					if !errors.Is(err, want) || !errors.As(err, &v) {
+						b.t.Errorf("a step of %q: %v, want a *ValueError of %v", id, err, want)
+					}
+					b.equal("trace", b.trace(id), []string{})
+				}
 			},
 		},
 		{
