@@ -33,9 +33,10 @@ CREATE TABLE harel_trace (execution_id TEXT NOT NULL, idx INTEGER NOT NULL, entr
 
 TREE_TABLES = """
 CREATE TABLE tree_sessions (tree INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE, kind TEXT NOT NULL, expires_at REAL);
-CREATE TABLE tree_nodes (tree INTEGER NOT NULL, id TEXT NOT NULL, parent_id TEXT, kind TEXT NOT NULL, data TEXT NOT NULL,
-  PRIMARY KEY (tree, id)) WITHOUT ROWID;
-CREATE INDEX tree_nodes_children ON tree_nodes (tree, parent_id, id);
+CREATE TABLE tree_nodes (node INTEGER PRIMARY KEY, tree INTEGER NOT NULL, id TEXT NOT NULL, parent INTEGER, parent_id TEXT,
+  kind TEXT NOT NULL, data TEXT NOT NULL);
+CREATE UNIQUE INDEX tree_nodes_id ON tree_nodes (tree, id);
+CREATE INDEX tree_nodes_children ON tree_nodes (tree, parent, id);
 """
 
 
@@ -282,9 +283,15 @@ def append(conn, session, id, parent, data):
     tree = conn.execute("SELECT tree FROM tree_sessions WHERE id=? AND (expires_at IS NULL OR expires_at>?)", (session, 1.0)).fetchone()
     if tree is None:
         raise RuntimeError("no such session")
-    if parent is not None and conn.execute("SELECT 1 FROM tree_nodes WHERE tree=? AND id=?", (tree[0], parent)).fetchone() is None:
-        raise RuntimeError("no such parent")
-    conn.execute("INSERT INTO tree_nodes VALUES (?, ?, ?, 'run', ?)", (tree[0], id, parent, data))
+    number = None
+    if parent is not None:
+        found = conn.execute("SELECT node FROM tree_nodes WHERE tree=? AND id=?", (tree[0], parent)).fetchone()
+        if found is None:
+            raise RuntimeError("no such parent")
+        number = found[0]
+    conn.execute(
+        "INSERT INTO tree_nodes (tree, id, parent, parent_id, kind, data) VALUES (?, ?, ?, ?, 'run', ?)", (tree[0], id, number, parent, data)
+    )
 
 
 def bench_append(scratch, size):
@@ -321,13 +328,20 @@ def key_pages(conn, statement, args, start, key):
         last = rows[-1][key]
 
 
+def fill_tree(db, count, parent):
+    """A tree whose nodes are numbered in the order of appending."""
+    db.fill(
+        "INSERT INTO tree_nodes VALUES (?, 1, ?, ?, ?, 'run', ?)",
+        ((n + 1, node_id(n), parent(n) + 1 if n else None, node_id(parent(n)) if n else None, NODE % (n, n)) for n in range(count)),
+    )
+
+
 def bench_nodes(scratch, size):
     db = Database(scratch, "nodes.db", TREE_TABLES, "OFF")
     conn = db.conn
     conn.execute("INSERT INTO tree_sessions (tree, id, kind) VALUES (1, 's', 'session')")
-    rows = ((node_id(n), node_id((n - 1) // 4) if n else None, NODE % (n, n)) for n in range(size.nodes))
-    db.fill("INSERT INTO tree_nodes VALUES (1, ?, ?, 'run', ?)", sorted(rows))
-    page = "SELECT id, parent_id, kind, data FROM tree_nodes WHERE tree=? AND id>? ORDER BY id LIMIT ?"
+    fill_tree(db, size.nodes, lambda n: (n - 1) // 4)
+    page = "SELECT id, parent_id, kind, data FROM tree_nodes INDEXED BY tree_nodes_id WHERE tree=? AND id>? ORDER BY id LIMIT ?"
 
     def through():
         found = key_pages(conn, page, (1,), "", 0)
@@ -344,10 +358,12 @@ def bench_children(scratch, size):
     db = Database(scratch, "children.db", TREE_TABLES, "OFF")
     conn = db.conn
     conn.execute("INSERT INTO tree_sessions (tree, id, kind) VALUES (1, 's', 'session')")
-    root = node_id(0)
-    conn.execute("INSERT INTO tree_nodes VALUES (1, ?, NULL, 'init', '{}')", (root,))
-    db.fill("INSERT INTO tree_nodes VALUES (1, ?, ?, 'run', ?)", ((node_id(n), root, NODE % (n, n)) for n in range(1, size.children + 1)))
-    page = "SELECT id, parent_id, kind, data FROM tree_nodes WHERE tree=? AND parent_id=? AND id>? ORDER BY id LIMIT ?"
+    fill_tree(db, size.children + 1, lambda n: 0)
+    root = 1
+    page = (
+        "SELECT id, parent_id, kind, data FROM tree_nodes INDEXED BY tree_nodes_children"
+        " WHERE tree=? AND parent=? AND id>? ORDER BY id LIMIT ?"
+    )
 
     def through():
         found = key_pages(conn, page, (1, root), "", 0)
@@ -363,20 +379,16 @@ def bench_ancestry(scratch, size):
     db = Database(scratch, "ancestry.db", TREE_TABLES, "OFF")
     conn = db.conn
     conn.execute("INSERT INTO tree_sessions (tree, id, kind) VALUES (1, 's', 'session')")
-    db.fill(
-        "INSERT INTO tree_nodes VALUES (1, ?, ?, 'run', ?)",
-        ((node_id(n), node_id(n - 1) if n else None, NODE % (n, n)) for n in range(size.depth)),
-    )
-    deepest = node_id(size.depth - 1)
+    fill_tree(db, size.depth, lambda n: n - 1)
+    deepest = size.depth
 
     def recursive():
         rows = conn.execute(
-            "WITH RECURSIVE up (id, parent_id, kind, data, depth) AS ("
-            " SELECT id, parent_id, kind, data, 0 FROM tree_nodes WHERE tree=?1 AND id=?2"
-            " UNION ALL SELECT n.id, n.parent_id, n.kind, n.data, up.depth+1 FROM up JOIN tree_nodes n"
-            " ON n.tree=?1 AND n.id=up.parent_id)"
+            "WITH RECURSIVE up (id, parent_id, kind, data, parent, depth) AS ("
+            " SELECT id, parent_id, kind, data, parent, 0 FROM tree_nodes WHERE node=?"
+            " UNION ALL SELECT n.id, n.parent_id, n.kind, n.data, n.parent, up.depth+1 FROM up JOIN tree_nodes n ON n.node=up.parent)"
             " SELECT id, parent_id, kind, data FROM up ORDER BY depth",
-            (1, deepest),
+            (deepest,),
         ).fetchall()
         assert len(rows) == size.depth
 
@@ -384,9 +396,9 @@ def bench_ancestry(scratch, size):
         conn.execute("BEGIN")
         rows, at = [], deepest
         while at is not None:
-            row = conn.execute("SELECT id, parent_id, kind, data FROM tree_nodes WHERE tree=? AND id=?", (1, at)).fetchone()
+            row = conn.execute("SELECT id, parent_id, kind, data, parent FROM tree_nodes WHERE node=? AND tree=?", (at, 1)).fetchone()
             rows.append(row)
-            at = row[1]
+            at = row[4]
         conn.execute("COMMIT")
         assert len(rows) == size.depth
 

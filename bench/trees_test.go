@@ -26,13 +26,16 @@ func tree(b *testing.B, count int, parent func(n int) int) store.TreeStore {
 	}
 	// The only session of a new file has the number 1; a page that came out empty
 	// would fail the benchmark.
-	fill(b, path, "INSERT INTO tree_nodes (tree, id, parent_id, kind, data) VALUES (1, ?, ?, 'run', ?)", count, func(n int, q *zombiezen.Stmt) {
-		q.BindText(1, nodeID(n))
-		q.BindNull(2)
+	fill(b, path, "INSERT INTO tree_nodes (node, tree, id, parent, parent_id, kind, data) VALUES (?, 1, ?, ?, ?, 'run', ?)", count, func(n int, q *zombiezen.Stmt) {
+		q.BindInt64(1, int64(n+1)) // numbered in the order of appending
+		q.BindText(2, nodeID(n))
+		q.BindNull(3)
+		q.BindNull(4)
 		if n > 0 {
-			q.BindText(2, nodeID(parent(n)))
+			q.BindInt64(3, int64(parent(n)+1))
+			q.BindText(4, nodeID(parent(n)))
 		}
-		q.BindText(3, nodeData(n))
+		q.BindText(5, nodeData(n))
 	})
 	return ts
 }

@@ -11,11 +11,13 @@ import (
 // The columns that [reader] reads, in its order.
 const selectNode = "SELECT id, parent_id, kind, data FROM tree_nodes "
 
+// The planner is told the indexes: left to itself it would walk all nodes of a
+// tree for the children of one.
 const (
-	nodeByID   = selectNode + "WHERE tree = ? AND id = ?"
-	nodeExists = "SELECT 1 FROM tree_nodes WHERE tree = ? AND id = ?"
-	rootExists = "SELECT 1 FROM tree_nodes INDEXED BY tree_nodes_children WHERE tree = ? AND parent_id IS NULL LIMIT 1"
-	countNodes = "SELECT count(*) FROM tree_nodes INDEXED BY tree_nodes_children WHERE tree = ?"
+	nodeByID   = selectNode + "INDEXED BY tree_nodes_id WHERE tree = ? AND id = ?"
+	nodeNumber = "SELECT node FROM tree_nodes INDEXED BY tree_nodes_id WHERE tree = ? AND id = ?"
+	rootExists = "SELECT 1 FROM tree_nodes INDEXED BY tree_nodes_children WHERE tree = ? AND parent IS NULL LIMIT 1"
+	countNodes = "SELECT count(*) FROM tree_nodes INDEXED BY tree_nodes_id WHERE tree = ?"
 )
 
 // Append implements [store.TreeStore].
@@ -41,25 +43,28 @@ func (s *Store) Append(ctx context.Context, session string, node store.Node) err
 // its own: as part of an INSERT ... SELECT it would make SQLite copy every page it
 // is about to change into a statement journal.
 func insert(conn *sqlite.Conn, number int64, node store.Node) (bool, error) {
+	var parent int64
 	var fits bool
 	var err error
 	if node.ParentID != nil {
-		fits, err = exists(conn, number, *node.ParentID)
+		parent, fits, err = numberOf(conn, number, *node.ParentID)
 	} else {
-		fits, err = first(conn, rootExists,
-			func(q *sqlite.Stmt) { q.BindInt64(1, number) }, func(*sqlite.Stmt) {})
+		fits, err = first(conn, rootExists, func(q *sqlite.Stmt) { q.BindInt64(1, number) }, func(*sqlite.Stmt) {})
 		fits = !fits
 	}
 	if err != nil || !fits {
 		return false, err
 	}
-	n, err := change(conn, "INSERT INTO tree_nodes (tree, id, parent_id, kind, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+	n, err := change(conn, "INSERT INTO tree_nodes (tree, id, parent, parent_id, kind, data) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		func(q *sqlite.Stmt) {
 			q.BindInt64(1, number)
 			q.BindText(2, node.ID)
-			bindOptional(q, 3, node.ParentID)
-			q.BindText(4, node.Kind)
-			q.BindText(5, string(node.Data))
+			if node.ParentID != nil {
+				q.BindInt64(3, parent)
+				q.BindText(4, *node.ParentID)
+			}
+			q.BindText(5, node.Kind)
+			q.BindText(6, string(node.Data))
 		})
 	return n > 0, err
 }
@@ -67,7 +72,7 @@ func insert(conn *sqlite.Conn, number int64, node store.Node) (bool, error) {
 // refused finds out why insert wrote nothing. Contract, append: an equal retry
 // succeeds.
 func (s *Store) refused(conn *sqlite.Conn, t tree, node store.Node) error {
-	stored, found, err := nodeOf(conn, t.number, node.ID)
+	stored, found, err := (&seeker{conn: conn, tree: t.number}).read(node.ID)
 	switch {
 	case err != nil:
 		return err
@@ -82,21 +87,15 @@ func (s *Store) refused(conn *sqlite.Conn, t tree, node store.Node) error {
 	return &store.NotFoundError{What: "parent", ID: *node.ParentID, In: t.info.ID}
 }
 
-func exists(conn *sqlite.Conn, number int64, id string) (bool, error) {
-	return first(conn, nodeExists, func(q *sqlite.Stmt) {
+// numberOf looks a node's number up. An id that no node can have finds none.
+func numberOf(conn *sqlite.Conn, number int64, id string) (node int64, found bool, err error) {
+	if store.CheckID("node id", id) != nil {
+		return 0, false, nil
+	}
+	found, err = first(conn, nodeNumber, func(q *sqlite.Stmt) {
 		q.BindInt64(1, number)
 		q.BindText(2, id)
-	}, func(*sqlite.Stmt) {})
-}
-
-func nodeOf(conn *sqlite.Conn, number int64, id string) (node store.Node, found bool, err error) {
-	var r reader
-	found, err = first(conn, nodeByID,
-		func(q *sqlite.Stmt) {
-			q.BindInt64(1, number)
-			q.BindText(2, id)
-		},
-		func(row *sqlite.Stmt) { node = r.node(row) })
+	}, func(row *sqlite.Stmt) { node = row.ColumnInt64(0) })
 	return node, found, err
 }
 
@@ -108,10 +107,8 @@ func (s *Store) Node(ctx context.Context, session, id string) (store.Node, error
 		if err != nil {
 			return err
 		}
-		found := false
-		if store.CheckID("node id", id) == nil {
-			node, found, err = nodeOf(conn, t.number, id)
-		}
+		var found bool
+		node, found, err = (&seeker{conn: conn, tree: t.number}).read(id)
 		if err == nil && !found {
 			err = &store.NotFoundError{What: "node", ID: id, In: session}
 		}
@@ -134,12 +131,7 @@ func (s *Store) Nodes(ctx context.Context, session string, ids []string) ([]*sto
 		if err != nil {
 			return err
 		}
-		q, err := conn.Prepare(nodeByID)
-		if err != nil {
-			return err
-		}
-		q.BindInt64(1, t.number)
-		var r reader
+		seek := seeker{conn: conn, tree: t.number}
 		slots = make([]*store.Node, len(ids))
 		at := make(map[string]int, len(ids)) // the first slot of each id
 		for i, id := range ids {
@@ -148,10 +140,7 @@ func (s *Store) Nodes(ctx context.Context, session string, ids []string) ([]*sto
 				continue
 			}
 			at[id] = i
-			if store.CheckID("node id", id) != nil {
-				continue
-			}
-			node, found, err := r.seek(q, 2, id)
+			node, found, err := seek.read(id)
 			if err != nil {
 				return err
 			}

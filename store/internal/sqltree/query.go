@@ -45,12 +45,3 @@ func change(conn *sqlite.Conn, statement string, bind func(*sqlite.Stmt)) (int, 
 	}
 	return conn.Changes(), nil
 }
-
-// bindOptional binds a text or NULL.
-func bindOptional(stmt *sqlite.Stmt, param int, text *string) {
-	if text == nil {
-		stmt.BindNull(param)
-		return
-	}
-	stmt.BindText(param, *text)
-}

@@ -18,7 +18,7 @@ type reader struct {
 
 // node reads the row that the statement is on.
 func (r *reader) node(row *sqlite.Stmt) store.Node {
-	n := store.Node{ID: row.ColumnText(0), Data: store.JSON(row.ColumnText(3))}
+	n := store.Node{ID: row.ColumnText(0), Data: store.JSON(row.ColumnText(3))} // in a history the parent of the row before
 	r.kind = r.text(row, 2, r.kind, "")
 	n.Kind = r.kind
 	if parent := r.text(row, 1, r.id, r.parent); parent != "" || !row.ColumnIsNull(1) {
@@ -56,14 +56,31 @@ func (r *reader) pointer(s string) *string {
 	return &r.parents[len(r.parents)-1]
 }
 
-// seek runs a statement, of which only the id is not bound yet, for one node.
-func (r *reader) seek(q *sqlite.Stmt, param int, id string) (node store.Node, found bool, err error) {
-	q.BindText(param, id)
-	if found, err = q.Step(); err != nil {
-		return node, false, err
+// seeker reads nodes of one tree by their ids.
+type seeker struct {
+	conn *sqlite.Conn
+	tree int64
+	r    reader
+	q    *sqlite.Stmt // nodeByID, kept from node to node
+}
+
+// read reads one node. An id that no node can have finds none.
+func (s *seeker) read(id string) (node store.Node, found bool, err error) {
+	if store.CheckID("node id", id) != nil {
+		return store.Node{}, false, nil
+	}
+	if s.q == nil {
+		if s.q, err = s.conn.Prepare(nodeByID); err != nil {
+			return store.Node{}, false, err
+		}
+		s.q.BindInt64(1, s.tree)
+	}
+	s.q.BindText(2, id)
+	if found, err = s.q.Step(); err != nil {
+		return store.Node{}, false, err // Step has reset it
 	}
 	if found {
-		node = r.node(q)
+		node = s.r.node(s.q)
 	}
-	return node, found, q.Reset()
+	return node, found, s.q.Reset()
 }

@@ -21,9 +21,11 @@ var ErrNewerSchema = errors.New("the tree tables were made by a newer version")
 // same name. A deleted tree keeps its row, without an id, until its nodes are
 // gone: see reap.
 //
-// The nodes are clustered by (tree, id). The second index ends in the same
-// columns, so children come in identity order from it, and with parent_id NULL
-// the roots do.
+// Nodes are kept in the order of appending, which ids that climb with time share,
+// and know their parent by its number: following one is a third of the cost of
+// looking up an id. The name of the parent is kept beside it, so that no list has
+// to look it up. The second index ends in the id, so children come in identity
+// order from it, and with parent NULL the roots do.
 var migrations = [...]string{
 	`CREATE TABLE tree_sessions (
   tree INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -33,14 +35,16 @@ var migrations = [...]string{
 );
 CREATE INDEX tree_sessions_kind ON tree_sessions (kind, id);
 CREATE TABLE tree_nodes (
+  node INTEGER PRIMARY KEY,
   tree INTEGER NOT NULL,
   id TEXT NOT NULL,
+  parent INTEGER,
   parent_id TEXT,
   kind TEXT NOT NULL,
-  data TEXT NOT NULL,
-  PRIMARY KEY (tree, id)
-) WITHOUT ROWID;
-CREATE INDEX tree_nodes_children ON tree_nodes (tree, parent_id, id);
+  data TEXT NOT NULL
+);
+CREATE UNIQUE INDEX tree_nodes_id ON tree_nodes (tree, id);
+CREATE INDEX tree_nodes_children ON tree_nodes (tree, parent, id);
 CREATE TABLE tree_schema (version INTEGER NOT NULL);
 INSERT INTO tree_schema (version) VALUES (0);
 `,
@@ -52,7 +56,7 @@ INSERT INTO tree_schema (version) VALUES (0);
 func Columns() map[string][]string {
 	return map[string][]string{
 		"tree_sessions": {"tree", "id", "kind", "expires_at"},
-		"tree_nodes":    {"tree", "id", "parent_id", "kind", "data"},
+		"tree_nodes":    {"node", "tree", "id", "parent", "parent_id", "kind", "data"},
 	}
 }
 

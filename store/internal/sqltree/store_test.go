@@ -185,7 +185,7 @@ func TestHistoryOfAnEditedDatabase(t *testing.T) {
 				s, conn := open(t, ":memory:", sqltree.Options{})
 				fill(t, s, conn, "s", length+tail, func(i int) int { return i - 1 })
 				ids := rows(t, conn, "SELECT id FROM tree_nodes ORDER BY id")
-				exec(t, conn, "UPDATE tree_nodes SET parent_id = ? WHERE parent_id IS NULL", ids[length-1])
+				exec(t, conn, "UPDATE tree_nodes SET parent_id = ?1, parent = (SELECT node FROM tree_nodes WHERE id = ?1) WHERE parent_id IS NULL", ids[length-1])
 				steps := 0
 				err := store.All(func(p store.PageRequest) (store.Page[store.Node], error) {
 					p.Limit = limit
@@ -205,6 +205,14 @@ func TestHistoryOfAnEditedDatabase(t *testing.T) {
 	s, conn := open(t, ":memory:", sqltree.Options{})
 	fill(t, s, conn, "s", 3, func(i int) int { return i - 1 })
 	ids := rows(t, conn, "SELECT id FROM tree_nodes ORDER BY id")
+	// Numbers that lead elsewhere or nowhere: the names count.
+	for _, number := range []string{"1", "3", "99", "NULL"} {
+		exec(t, conn, "UPDATE tree_nodes SET parent = "+number+" WHERE parent_id IS NOT NULL")
+		page, err := s.ListHistory(t.Context(), "s", ids[2], store.PageRequest{})
+		if err != nil || len(page.Items) != 3 || page.Items[1].ID != ids[1] || page.Items[2].ID != ids[0] {
+			t.Errorf("with the parent number %s: %v, %v", number, page.Items, err)
+		}
+	}
 	exec(t, conn, "DELETE FROM tree_nodes WHERE id = ?", ids[0])
 	var got []string
 	err := store.All(func(p store.PageRequest) (store.Page[store.Node], error) {
