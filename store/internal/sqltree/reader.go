@@ -18,7 +18,7 @@ type reader struct {
 
 // node reads the row that the statement is on.
 func (r *reader) node(row *sqlite.Stmt) store.Node {
-	n := store.Node{ID: row.ColumnText(0), Data: store.JSON(row.ColumnText(3))} // in a history the parent of the row before
+	n := store.Node{ID: row.ColumnText(0), Data: store.JSON(row.ColumnText(3))}
 	r.kind = r.text(row, 2, r.kind, "")
 	n.Kind = r.kind
 	if parent := r.text(row, 1, r.id, r.parent); parent != "" || !row.ColumnIsNull(1) {
