@@ -82,6 +82,17 @@ func (a *app) seed(ctx context.Context, o *locate.Opened, say bool) error {
 	if err != nil || !say {
 		return err
 	}
+	if a.json {
+		l := new(line)
+		l.text("seeded", o.Info.Locator).boolean("sessions", o.Trees != nil).boolean("executions", o.Executions != nil)
+		return a.out.jsonLine(l)
+	}
+	switch {
+	case o.Trees == nil:
+		return a.out.linef("seeded %s with executions; it has no tables for sessions", o.Info.Locator)
+	case o.Executions == nil:
+		return a.out.linef("seeded %s with sessions; it has no tables for executions", o.Info.Locator)
+	}
 	return a.out.linef("seeded %s", o.Info.Locator)
 }
 

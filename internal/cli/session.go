@@ -143,10 +143,15 @@ func parseDuration(text string) (seconds float64, err error) {
 	return d.Seconds(), err
 }
 
-// span shows a number of seconds in its two largest units.
+// span shows a number of seconds in its two largest units. From a minute up it
+// rounds, so that what was given a moment ago is shown as it was given.
 func span(seconds float64) string {
 	const day = 24 * 60 * 60
-	switch s := math.Floor(seconds); {
+	s := math.Floor(seconds)
+	if s >= 60 {
+		s = math.Round(seconds)
+	}
+	switch {
 	case s < 60:
 		return fmt.Sprintf("%.0fs", s)
 	case s < 60*60:

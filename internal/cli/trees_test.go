@@ -320,9 +320,9 @@ func TestTreeOfALongChain(t *testing.T) {
 func TestTreeWithOrphansAndCycles(t *testing.T) {
 	w := ours(t, exampleTrees(t))
 	execute(t, w.store, `
-		INSERT INTO tree_nodes SELECT tree, 'o1', 'lost', 'run', '{"title":"orphan"}' FROM tree_nodes WHERE id = 'n1';
-		INSERT INTO tree_nodes SELECT tree, 'x1', 'x2', 'run', '{"title":"cycle"}' FROM tree_nodes WHERE id = 'n1';
-		INSERT INTO tree_nodes SELECT tree, 'x2', 'x1', 'run', '{"title":"cycle too"}' FROM tree_nodes WHERE id = 'n1';`)
+		INSERT INTO tree_nodes (tree, id, parent_id, kind, data) SELECT tree, 'o1', 'lost', 'run', '{"title":"orphan"}' FROM tree_nodes WHERE id = 'n1';
+		INSERT INTO tree_nodes (tree, id, parent_id, kind, data) SELECT tree, 'x1', 'x2', 'run', '{"title":"cycle"}' FROM tree_nodes WHERE id = 'n1';
+		INSERT INTO tree_nodes (tree, id, parent_id, kind, data) SELECT tree, 'x2', 'x1', 'run', '{"title":"cycle too"}' FROM tree_nodes WHERE id = 'n1';`)
 	got := map[string]bool{}
 	for l := range strings.Lines(w.ok("tree", "example", "--json")) {
 		id, _ := store.JSON(l).Get("id").Text()
