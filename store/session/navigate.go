@@ -52,14 +52,16 @@ func (s *Session) Back(ctx context.Context, n int) error {
 // with the children, none is [ErrNowhere]. No branch is active afterwards.
 func (s *Session) Forward(ctx context.Context) error {
 	s.mu.Lock()
-	from, backs := s.at, s.backs
+	from, to, steps := s.at, "", len(s.backs)
+	if steps > 0 {
+		to = s.backs[steps-1]
+	}
 	s.mu.Unlock()
-	if len(backs) > 0 {
-		to := backs[len(backs)-1]
+	if steps > 0 {
 		if _, err := s.ts.Node(ctx, s.id, to); err != nil {
 			return err
 		}
-		return s.move(from, func() { s.at, s.backs, s.active = to, backs[:len(backs)-1], "" })
+		return s.move(from, func() { s.at, s.backs, s.active = to, s.backs[:min(len(s.backs), steps-1)], "" })
 	}
 	var children []string
 	err := store.All(func(p store.PageRequest) (store.Page[store.Node], error) {
