@@ -333,7 +333,7 @@ func TestRelativeTimesChangeByThemselvesAndIdleIsIdle(t *testing.T) {
 	d.advance(3 * time.Second).shows("due in 56s")
 	d.advance(60 * time.Second).shows("overdue by")
 
-	idle := open(t, seeded(t), 100, 30).press("l", "l", "2")
+	idle := open(t, seeded(t), 100, 30).press("l", "l", "2").advance(time.Second)
 	if idle.m.queues.of != "" {
 		idle.m.queues.whole = false
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -34,6 +35,11 @@ const (
 	maxFamilyTimers = 32
 )
 
+// searchAfter is how long an execution has to be looked at before the store is
+// searched for its family: a search reads many rows, and a cursor that is held
+// down passes many executions.
+const searchAfter = 150 * time.Millisecond
+
 // stateID is the row id of the state an execution is in. No execution of a store
 // of ours has such an id.
 func stateID(execution string) string { return "\x00state\x00" + execution }
@@ -54,6 +60,7 @@ func (t *treePane) openFamily(m *Model, id string) tea.Cmd {
 	t.loading, t.want = true, id
 	m.trail.touch()
 	t.pace.start(m.now())
+	t.search.ready = m.now().Add(searchAfter)
 	return t.readFamily(m)
 }
 

@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/exp/golden"
@@ -42,16 +43,16 @@ func TestScreens(t *testing.T) {
 	} {
 		for _, size := range [][2]int{{80, 24}, {200, 60}, {40, 12}} {
 			t.Run(fmt.Sprintf("%s/%dx%d", c.name, size[0], size[1]), func(t *testing.T) {
-				golden.RequireEqual(t, c.make(t, size[0], size[1]).text())
+				golden.RequireEqual(t, c.make(t, size[0], size[1]).advance(time.Second).text())
 			})
 		}
 	}
 	for _, p := range []colorprofile.Profile{colorprofile.ANSI, colorprofile.ASCII} {
 		t.Run("shop-family/"+p.String(), func(t *testing.T) {
-			golden.RequireEqual(t, shop("j", "j", "j", "2")(t, 80, 24).in(p))
+			golden.RequireEqual(t, shop("j", "j", "j", "2")(t, 80, 24).advance(time.Second).in(p))
 		})
 		t.Run("memory-step/"+p.String(), func(t *testing.T) {
-			golden.RequireEqual(t, mem("l", "5")(t, 80, 24).in(p))
+			golden.RequireEqual(t, mem("l", "5")(t, 80, 24).advance(time.Second).in(p))
 		})
 	}
 }
@@ -67,7 +68,7 @@ func TestDialogScreens(t *testing.T) {
 	} {
 		for _, size := range [][2]int{{80, 24}, {40, 12}} {
 			t.Run(fmt.Sprintf("%s/%dx%d", name, size[0], size[1]), func(t *testing.T) {
-				d := open(t, seeded(t), size[0], size[1]).asFile().press(keys...)
+				d := open(t, seeded(t), size[0], size[1]).asFile().press(keys...).advance(time.Second)
 				if d.m.dialog == nil {
 					t.Fatalf("no dialog\n%s", d.text())
 				}

@@ -443,7 +443,7 @@ func (t *treePane) title(m *Model) (name, note term.Text) {
 				note = note.Plus(term.Lit(" read, there are more"))
 			}
 			if t.loading {
-				note = term.Lit("searching… ").Plus(note)
+				note = note.Plus(term.Lit("…")) // the store is still searched for more
 			}
 		}
 	default:
