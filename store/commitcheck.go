@@ -64,7 +64,7 @@ func (c Commit) checkIdentity() error {
 	}
 	// A foreign row may hold a NUL in its id, and may be written; what no JSON can
 	// hold may not, since the blob would then name another id than its row.
-	foreign := e.members != nil
+	foreign := e.members != nil && e.Version > 0
 	for _, f := range [...]struct{ field, text string }{
 		{"execution id", e.ID}, {"definition id", e.DefinitionID}, {"status", string(e.Status)}, {"root path", e.RootPath},
 	} {
