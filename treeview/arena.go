@@ -1,9 +1,12 @@
 package treeview
 
-// chunkSize is how many bytes of text the arena takes at a time. Growing by
-// chunks keeps what is there in place: a slice would be copied again and again,
-// and hold up to a quarter more than it needs.
-const chunkSize = 1 << 18
+// The arena takes its text in chunks, each twice as large as the one before up
+// to chunkSize bytes. What is there stays in place: a slice would be copied again
+// and again, and hold up to a quarter more than it needs.
+const (
+	firstChunk = 1 << 10
+	chunkSize  = 1 << 18
+)
 
 // arena keeps the texts of all nodes in few large pieces, so that a million of
 // them are nothing the garbage collector has to walk.
@@ -24,7 +27,11 @@ func (a *arena) put(parts ...string) place {
 	}
 	last := len(a.chunks) - 1
 	if last < 0 || cap(a.chunks[last])-len(a.chunks[last]) < n {
-		a.chunks = append(a.chunks, make([]byte, 0, max(chunkSize, n)))
+		size := firstChunk
+		if last >= 0 {
+			size = min(2*cap(a.chunks[last]), chunkSize)
+		}
+		a.chunks = append(a.chunks, make([]byte, 0, max(size, n)))
 		last++
 	}
 	at := place{uint32(last), uint32(len(a.chunks[last])), uint32(n)}

@@ -131,7 +131,11 @@ func TestHostileTextStaysText(t *testing.T) {
 		t.Errorf("the store took %d of %d", written, len(attacks))
 	}
 	o.Info.Name, o.Info.Locator = attacks[len(attacks)/2], attacks[1]
-	for _, size := range [][2]int{{40, 12}, {170, 45}} {
+	sizes := [][2]int{{40, 12}, {170, 45}}
+	if testing.Short() {
+		sizes = sizes[:1]
+	}
+	for _, size := range sizes {
 		d := open(t, o, size[0], size[1])
 		for range len(attacks) + 2 {
 			d.press("j").screen()
