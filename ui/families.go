@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -32,23 +33,28 @@ func (f *families) init() {
 }
 
 // familyScan is one reading of all executions, page by page. It belongs to the
-// command that reads, then to the program.
+// command that reads; pages carry copies of what they tell.
 type familyScan struct {
+	ctx    context.Context
 	filter navFilter
-	index  *treeview.Index
-	bad    map[string]bool
+	next   string
+	looked int
 	all    []treeview.Entry // while filtering: everything, for the ancestors of what matches
 	match  []bool
-	looked int
-	next   string
-	done   bool
+	bad    []string // as much of what was read so far as cannot be read whole
 }
 
+// familyPage is a piece of such a reading.
 type familyPage struct {
-	gen  int
-	scan *familyScan
-	came []treeview.Entry // to be added to the index
-	err  error
+	gen    int
+	scan   *familyScan
+	index  *treeview.Index // that the reading fills; the program's, not the command's
+	came   []treeview.Entry
+	bad    []string
+	looked int
+	done   bool
+	sifted *treeview.Index // at the end of a filtered reading: what matches
+	err    error
 }
 
 func (f *families) load(m *Model) tea.Cmd {
@@ -61,9 +67,10 @@ func (f *families) load(m *Model) tea.Cmd {
 	}
 	ctx, gen := f.req.begin(m.ctx)
 	f.started = true
-	scan := &familyScan{filter: m.nav.filter, index: treeview.New(treeview.ByID), bad: map[string]bool{}}
-	scan.index.SetPartial(true)
-	return scan.read(ctx, m.es, gen)
+	scan := &familyScan{ctx: ctx, filter: m.nav.filter}
+	index := treeview.New(treeview.ByID)
+	index.SetPartial(true)
+	return scan.read(m.es, familyPage{gen: gen, scan: scan, index: index})
 }
 
 // restart forgets what was read: the filter is another now.
@@ -77,25 +84,26 @@ func (f *families) restart(m *Model) tea.Cmd {
 	return f.load(m)
 }
 
-// read returns the command that reads the next pages.
-func (s *familyScan) read(ctx context.Context, es store.ExecutionStore, gen int) tea.Cmd {
+// read returns the command that reads the next pages. out is what every piece of
+// the reading has in common.
+func (s *familyScan) read(es store.ExecutionStore, out familyPage) tea.Cmd {
 	return func() tea.Msg {
-		out := familyPage{gen: gen, scan: s}
-		for range 4 {
-			page, err := es.ListExecutions(ctx, store.ExecutionFilter{}, store.PageRequest{Cursor: s.next})
+		for range pagesAhead {
+			page, err := es.ListExecutions(s.ctx, store.ExecutionFilter{}, store.PageRequest{Cursor: s.next})
 			if err != nil {
 				out.err = err
 				return out
 			}
 			out.came = append(out.came, s.take(page.Items)...)
-			s.next, s.done = page.Next, page.Next == ""
-			if s.done || s.looked <= store.DefaultLimit {
+			s.next, out.done = page.Next, page.Next == ""
+			if out.done || s.looked <= store.DefaultLimit {
 				break
 			}
 		}
-		if s.done && s.filter.text != "" {
-			s.sift()
+		if out.done && s.filter.text != "" {
+			out.sifted = s.sift()
 		}
+		out.looked, out.bad = s.looked, slices.Clone(s.bad)
 		return out
 	}
 }
@@ -107,7 +115,7 @@ func (s *familyScan) take(items []store.Summary) []treeview.Entry {
 	for _, it := range items {
 		e := treeview.Entry{ID: it.ID, Parent: it.ParentID, Kind: statusText(it).String(), Title: execNote(it).String()}
 		if it.Bad != nil || len(it.Drift) > 0 {
-			s.bad[it.ID] = true
+			s.bad = append(s.bad, it.ID)
 		}
 		if s.filter.text != "" {
 			s.match = append(s.match, s.filter.executions().Selects(it) && s.filter.selects(it))
@@ -122,79 +130,91 @@ func (s *familyScan) take(items []store.Summary) []treeview.Entry {
 	return out
 }
 
-// sift puts what matches into the index, with the ancestors it hangs on.
-func (s *familyScan) sift() {
+// sift returns a tree of what matches, with the ancestors it hangs on.
+func (s *familyScan) sift() *treeview.Index {
 	at := make(map[string]int, len(s.all))
 	for i, e := range s.all {
 		at[e.ID] = i
 	}
 	wanted := make([]bool, len(s.all))
-	for i := range s.all {
-		if !s.match[i] {
-			continue
-		}
-		for ok := true; ok && !wanted[i]; {
-			wanted[i] = true
-			if s.all[i].Parent == nil {
+	for i, matches := range s.match {
+		for up := i; matches && !wanted[up]; {
+			wanted[up] = true
+			parent := s.all[up].Parent
+			if parent == nil {
 				break
 			}
-			i, ok = at[*s.all[i].Parent]
+			var ok bool
+			if up, ok = at[*parent]; !ok {
+				break
+			}
 		}
 	}
+	x := treeview.New(treeview.ByID)
 	for i, e := range s.all {
 		if wanted[i] {
-			s.index.Add(e)
+			x.Add(e)
 		}
 	}
-	s.all, s.match = nil, nil
+	return x
 }
 
 func (p familyPage) apply(m *Model) tea.Cmd {
-	f, s := &m.nav.families, p.scan
-	if p.gen != f.req.gen {
+	f := &m.nav.families
+	if p.gen != f.req.gen || abandoned(p.err) {
 		return nil
 	}
+	f.touch()
 	if p.err != nil {
 		f.req.ends(p.gen)
 		f.pace.end(m.now())
 		f.err = p.err
-		f.touch()
 		m.failed("cannot read the families", p.err)
 		return nil
 	}
 	f.err = nil
 	for _, e := range p.came {
-		s.index.Add(e)
+		p.index.Add(e)
 	}
+	if p.sifted != nil {
+		p.index = p.sifted
+	}
+	p.index.SetPartial(!p.done)
 	// The first reading shows as it comes; later ones replace what is there when
-	// they are whole.
-	if !f.complete {
-		f.looked, f.bad = s.looked, s.bad
-		if f.widget.Index() == s.index {
-			f.widget.Grow()
-		} else {
-			f.widget.SetIndex(s.index)
+	// they are whole, and so do filtered ones.
+	filtering := p.scan.filter.text != "" && !p.done
+	if p.done || !f.complete {
+		f.looked, f.bad = p.looked, map[string]bool{}
+		for _, id := range p.bad {
+			f.bad[id] = true
+		}
+		if !filtering {
+			f.show(p.index, p.done)
 		}
 	}
-	if !s.done {
-		f.touch()
-		return tea.Batch(s.read(m.ctx, m.es, p.gen), m.nav.follow(m, familiesView, false))
+	follow := func() tea.Cmd { return m.nav.follow(m, familiesView, false) }
+	if !p.done {
+		next := familyPage{gen: p.gen, scan: p.scan, index: p.index}
+		return tea.Batch(p.scan.read(m.es, next), follow())
 	}
 	f.req.ends(p.gen)
-	again := f.pace.end(m.now())
-	s.index.SetPartial(false)
-	f.looked, f.complete, f.bad = s.looked, true, s.bad
-	if f.widget.Index() == s.index {
+	f.complete = true
+	if f.pace.end(m.now()) {
+		return tea.Batch(follow(), f.load(m))
+	}
+	return follow()
+}
+
+// show puts a tree on the screen, or what came to it.
+func (f *families) show(x *treeview.Index, whole bool) {
+	if f.widget.Index() != x {
+		f.widget.SetIndex(x)
+		return
+	}
+	f.widget.Grow()
+	if whole {
 		f.widget.Settle()
-	} else {
-		f.widget.SetIndex(s.index)
 	}
-	f.touch()
-	cmd := m.nav.follow(m, familiesView, false)
-	if again {
-		cmd = tea.Batch(cmd, f.load(m))
-	}
-	return cmd
 }
 
 func (f *families) selected() (id string, ok bool) {

@@ -32,7 +32,7 @@ func play(t *rapid.T, d *driver, write func()) {
 	for range rapid.IntRange(1, 40).Draw(t, "acts") {
 		switch rapid.IntRange(0, 12).Draw(t, "act") {
 		case 0:
-			d.send(tea.WindowSizeMsg{Width: rapid.IntRange(0, 230).Draw(t, "w"), Height: rapid.IntRange(0, 70).Draw(t, "h")})
+			d.send(tea.WindowSizeMsg{Width: rapid.IntRange(0, 520).Draw(t, "w"), Height: rapid.IntRange(0, 210).Draw(t, "h")})
 		case 1:
 			d.settled()
 		case 2:

@@ -63,14 +63,13 @@ type Model struct {
 	queues queuesPane
 	panes  [layout.Queues + 1]pane
 
-	counts   countsState
-	live     liveState
-	status   statusLine
-	overlay  *overlay
-	dialog   *dialog
-	tick     tickState
-	screen   screen
-	quitting bool
+	counts  countsState
+	live    liveState
+	status  statusLine
+	overlay *overlay
+	dialog  *dialog
+	tick    tickState
+	screen  screen
 }
 
 // pane is what the window asks of each of the six.

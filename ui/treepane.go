@@ -71,11 +71,12 @@ func (t *treePane) openSession(m *Model, id string) tea.Cmd {
 	t.loading = true
 	m.trail.touch()
 	ctx, gen := t.req.begin(m.ctx)
-	return tea.Batch(readNodes(ctx, m.ts, id, nodesRead{gen: gen}, 1), m.detail.follow(m, target{}))
+	return tea.Batch(readNodes(m.ts, id, nodesRead{ctx: ctx, gen: gen}, 1), m.detail.follow(m, target{}))
 }
 
 // nodesRead is a piece of a session's tree.
 type nodesRead struct {
+	ctx     context.Context // of the whole reading
 	gen     int
 	entries []treeview.Entry
 	from    string // cursor of the last page in it
@@ -90,7 +91,8 @@ const pagesAhead = 4
 
 // readNodes reads pages of nodes from out.next on. What is kept of a node is
 // what a row shows.
-func readNodes(ctx context.Context, ts store.TreeStore, id string, out nodesRead, pages int) tea.Cmd {
+func readNodes(ts store.TreeStore, id string, out nodesRead, pages int) tea.Cmd {
+	ctx := out.ctx
 	return func() tea.Msg {
 		out.entries = nil
 		if out.info == nil {
@@ -144,10 +146,10 @@ func (r nodesRead) apply(m *Model) tea.Cmd {
 	var next tea.Cmd
 	switch {
 	case r.next != "":
-		next = readNodes(m.ctx, m.ts, t.of.id, r, pagesAhead)
+		next = readNodes(m.ts, t.of.id, r, pagesAhead)
 	case r.tail && int64(x.Len()) < t.expect:
 		r.tail = false // next is "": from the beginning
-		next = readNodes(m.ctx, m.ts, t.of.id, r, pagesAhead)
+		next = readNodes(m.ts, t.of.id, r, pagesAhead)
 	default:
 		t.req.ends(r.gen)
 		x.SetPartial(false)
@@ -313,7 +315,7 @@ func (g grown) apply(m *Model) tea.Cmd {
 	// is read again into the same tree.
 	t.loading, t.expect = true, g.nodes
 	ctx, gen := t.req.begin(m.ctx)
-	return readNodes(ctx, m.ts, t.of.id, nodesRead{gen: gen, next: t.last, info: &g.info, tail: t.last != ""}, pagesAhead)
+	return readNodes(m.ts, t.of.id, nodesRead{ctx: ctx, gen: gen, next: t.last, info: &g.info, tail: t.last != ""}, pagesAhead)
 }
 
 func sameExpiry(a, b *float64) bool {
@@ -321,6 +323,7 @@ func sameExpiry(a, b *float64) bool {
 }
 
 func (t *treePane) move(m *Model, rows int) tea.Cmd {
+	t.want = "" // the user goes elsewhere
 	if !t.widget.Move(rows) {
 		return nil
 	}

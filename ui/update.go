@@ -79,7 +79,4 @@ func (m *Model) paste(text string) tea.Cmd {
 	return nil
 }
 
-func (m *Model) quit() tea.Cmd {
-	m.quitting = true
-	return tea.Quit
-}
+func (m *Model) quit() tea.Cmd { return tea.Quit }
