@@ -15,9 +15,13 @@ func (s *Scroll) MoveTo(row, n int) {
 	s.Clamp(n)
 }
 
-// Hold puts the cursor on a row of n without moving it in the window.
+// Hold puts the cursor on a row of n without moving it in the window. A window
+// at the top of the list stays there as long as the cursor is in it: what comes
+// in above would never be seen otherwise.
 func (s *Scroll) Hold(row, n int) {
-	s.Top += row - s.Cursor
+	if s.Top > 0 || row >= max(s.Height, 1) {
+		s.Top += row - s.Cursor
+	}
 	s.Cursor = row
 	s.Clamp(n)
 }
