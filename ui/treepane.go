@@ -7,10 +7,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"treering/internal/term"
 	"treering/store"
 	"treering/treeview"
-	"treering/ui/when"
 )
 
 // treePane shows a session's tree, or an execution's family and states.
@@ -410,113 +408,4 @@ func (t *treePane) nextChange(m *Model) float64 {
 		in = m.sooner(in, *t.info.ExpiresAt, false)
 	}
 	return in
-}
-
-func (t *treePane) title(m *Model) (name, note term.Text) {
-	x := t.widget.Index()
-	switch t.of.kind {
-	case session:
-		name = term.Lit("Tree ").Plus(m.theme.Dot, term.Spaces(1), term.SanitiseN(t.of.id, 60))
-		note = countText(x.Len(), "node", "nodes").Plus(term.Lit(", "), countText(x.Heads(), "head", "heads"))
-		if t.loading {
-			note = term.Lit("reading… ").Plus(note)
-		}
-		if t.info != nil && t.info.ExpiresAt != nil {
-			if left := m.until(*t.info.ExpiresAt); left > 0 {
-				note = note.Plus(term.Lit(", " + when.Distance(left, false) + " left"))
-			} else {
-				note = note.Plus(term.Lit(", expired"))
-			}
-		}
-	case execution:
-		top := t.of.id
-		if r, ok := x.Find(top); ok {
-			top = x.ID(x.Root(r))
-		}
-		name = term.Lit("Family ").Plus(m.theme.Dot, term.Spaces(1), term.SanitiseN(top, 60))
-		n := 0
-		for _, mb := range t.members {
-			if !mb.state {
-				n++
-			}
-		}
-		if n > 0 {
-			note = countText(n, "execution", "executions")
-			if t.more {
-				note = note.Plus(term.Lit(" read, there are more"))
-			}
-			if t.loading {
-				note = note.Plus(term.Lit("…")) // the store is still searched for more
-			}
-		}
-	default:
-		name = term.Lit("Tree")
-	}
-	return name, note
-}
-
-func countText(n int, one, many string) term.Text {
-	if n == 1 {
-		return term.Lit("1 " + one)
-	}
-	return term.Lit(treeview.Grouped(int64(n)) + " " + many)
-}
-
-func (t *treePane) draw(m *Model, w, h int, focused bool) []string {
-	t.widget.SetHeight(h)
-	t.levels = max(min(treeview.DefaultLevels, w/5), 2)
-	if t.widget.Flat().Len() == 0 {
-		return t.emptyLines(m, w)
-	}
-	out := make([]string, 0, h)
-	cursor, _ := t.widget.Cursor()
-	for i, r := range t.widget.Visible() {
-		look := lookOf(r == cursor, focused)
-		line, ok := t.cache.get(i, look, w)
-		if !ok {
-			draw := t.nodeRow
-			if t.of.kind == execution {
-				draw = t.memberRow
-			}
-			line = t.cache.put(i, look, w, draw(m, i, r, w, look))
-		}
-		out = append(out, line)
-	}
-	if t.gone {
-		out = append([]string{paragraph(w, m.theme.Warn, term.Lit("deleted or expired; this is what was read before"))[0]}, out...)
-		out = out[:min(len(out), h)]
-	}
-	return out
-}
-
-func (t *treePane) emptyLines(m *Model, w int) []string {
-	switch {
-	case t.err != nil:
-		return paragraph(w, m.theme.Error, term.Sanitise("cannot read: "+t.err.Error()), term.Lit("R tries again"))
-	case t.gone:
-		return paragraph(w, m.theme.Warn, term.Lit("not in the store any more: deleted or expired"))
-	case t.of.kind == nothing:
-		return paragraph(w, m.theme.Dim, term.Lit("nothing is selected"))
-	case t.loading:
-		return paragraph(w, m.theme.Dim, term.Lit("reading…"))
-	case t.of.kind == session:
-		return paragraph(w, m.theme.Dim, term.Lit("the tree is empty"), term.Lit("a appends its root"))
-	}
-	return nil
-}
-
-// kindColumn is where titles begin behind a node's mark.
-const kindColumn = 7
-
-func (t *treePane) nodeRow(m *Model, i int, r treeview.Ref, w int, look look) string {
-	x, flat := t.widget.Index(), t.widget.Flat()
-	l := rowStart(m, w, look)
-	l.Put(m.theme.Dim, flat.Gutter(i, m.theme.Tree, t.levels))
-	if !x.Known(r) {
-		return l.Plain(term.SanitiseN(x.ID(r), w)).Put(m.theme.Warn, flat.Note(r)).String()
-	}
-	kind := term.SanitiseN(x.Kind(r), 14).Pad(kindColumn)
-	l.Put(m.theme.Info, kind).Gap(1)
-	l.Plain(term.SanitiseN(x.Title(r), w))
-	return l.Put(m.theme.Dim, flat.Note(r)).String()
 }
