@@ -17,8 +17,15 @@ type Options struct {
 	// Create makes a missing or zero-byte file with both contracts, or with ReadWrite
 	// adds the contract that a foreign database lacks.
 	Create bool
-	// ReadOnly keeps even our own files from being written.
+	// Adding is told what a foreign database is about to get, such as "session trees",
+	// before Create adds it. An error from it ends the opening, with nothing added.
+	Adding func(what []string) error
+	// ReadOnly keeps what is there from being written, even our own files. Create makes
+	// a missing one all the same.
 	ReadOnly bool
+	// Survey opens a file with several sets of execution tables for its Info: where
+	// none can be preferred, none is opened, and Executions is nil.
+	Survey bool
 	// Prefix names the set of execution tables, as harel writes it, without the
 	// underscore; empty for the names without a prefix. nil picks the only one.
 	Prefix *string
@@ -33,6 +40,7 @@ type Opened struct {
 	Info       Info
 	close      func() error
 	db         *sqlite.DB // nil for memory
+	unchosen   bool       // of several sets none is open
 	why        string     // why it may be written; "" where the file says
 }
 
@@ -61,6 +69,7 @@ type Info struct {
 	SchemaInfo  string // application_id and user_version where they say something
 	Sets        []Set  // execution sets found, the open one marked
 	TreeTables  bool
+	OtherTrees  bool     // there are tables of the trees' names, but with other columns
 	Sessions    *int64   // live trees, nil: unknown
 	Transport   []string // harel transport tables found
 	Notes       []string // anything a user should know: several sets, missing tables, private copy

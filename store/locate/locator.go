@@ -13,7 +13,8 @@ import (
 
 // LocatorError says why a locator leads nowhere. It matches
 // [store.ErrStoreNotFound], or [store.ErrNotBuilt] where the kind of store is
-// known but not opened by this version.
+// known but not opened by this version, [store.ErrNotAStore] where a file is of
+// another program's kind, [store.ErrNotFound] where the store has no such prefix.
 type LocatorError struct {
 	Locator string // as given, credentials taken out
 	Reason  string

@@ -31,12 +31,15 @@ func open(ctx context.Context, locator string, o Options) (*Opened, error) {
 		return nil, err
 	}
 	if t.memory {
-		return openMemory(t)
+		return openMemory(t, o)
 	}
 	return openFile(ctx, t, o)
 }
 
-func openMemory(t target) (*Opened, error) {
+func openMemory(t target, o Options) (*Opened, error) {
+	if o.Prefix != nil {
+		return nil, &LocatorError{t.shown, "it holds no tables, so there is no prefix to choose", store.ErrNotFound}
+	}
 	m, err := memory.New(memory.Options{})
 	if err != nil {
 		return nil, err
@@ -65,7 +68,7 @@ func openFile(ctx context.Context, t target, o Options) (*Opened, error) {
 		if missing && Redact(t.path) != t.path {
 			return nil, &LocatorError{t.shown, "there is no such file, and none is made under a name that holds a credential", store.ErrStoreNotFound}
 		}
-		if !o.Create || o.ReadOnly {
+		if !o.Create {
 			return nil, err
 		}
 		so.Create, so.ReadWrite, why = true, true, "it was made just now"
@@ -73,12 +76,23 @@ func openFile(ctx context.Context, t target, o Options) (*Opened, error) {
 		return nil, notADatabase(t, found, err)
 	case o.ReadOnly:
 	case o.ReadWrite:
-		// Somebody else's file gets the tables it lacks only where both are asked for.
-		so.ReadWrite, so.Create = true, o.Create
+		so.ReadWrite = true
+		if o.Create {
+			// Somebody else's file gets the tables it lacks only where both are asked for.
+			if so.Create, err = announce(ctx, so, o.Adding); err != nil {
+				return nil, openingError(t, err)
+			}
+		}
 	case found.Ours && found.UserVersion <= sqlite.SchemaVersion:
 		so.ReadWrite, why = true, "it was made by treering"
 	}
 	db, err := sqlite.Open(ctx, so)
+	var several *sqlite.AmbiguousSetError
+	unchosen := o.Survey && errors.As(err, &several) && len(several.Sets) > 0
+	if unchosen {
+		so.Prefix = &several.Sets[0].Prefix
+		db, err = sqlite.Open(ctx, so)
+	}
 	var notes []string
 	if errors.Is(err, store.ErrReadOnly) && so.ReadWrite && !so.Create && !o.ReadWrite {
 		// A store of ours on a disk or under an owner that lets it be read only.
@@ -92,8 +106,12 @@ func openFile(ctx context.Context, t target, o Options) (*Opened, error) {
 	if found.Ours && found.UserVersion > sqlite.SchemaVersion && !so.ReadWrite {
 		notes = append(notes, fmt.Sprintf("it was made by a newer treering (schema %d, this version knows %d)", found.UserVersion, sqlite.SchemaVersion))
 	}
-	opened := &Opened{Executions: db.Executions(), Trees: db.Trees(), Watcher: db, close: db.Close, db: db, why: why}
-	opened.Info = fileInfo(t, db, so.ReadWrite)
+	opened := &Opened{Executions: db.Executions(), Trees: db.Trees(), Watcher: db, close: db.Close, db: db, why: why, unchosen: unchosen}
+	if unchosen {
+		opened.Executions = nil
+		notes = append(notes, "it holds several sets of execution tables, and none is open: choose one with its prefix")
+	}
+	opened.Info = fileInfo(t, db, so.ReadWrite, opened.set())
 	opened.Info.Notes = append(notes, opened.Info.Notes...)
 	opened.Info.How, opened.Info.Why = opened.How()
 	if path, err := filepath.Abs(t.path); err == nil {
@@ -102,13 +120,64 @@ func openFile(ctx context.Context, t target, o Options) (*Opened, error) {
 	return opened, nil
 }
 
+// announce tells what a database is about to get, and whether that is anything.
+func announce(ctx context.Context, so sqlite.Options, adding func([]string) error) (create bool, err error) {
+	so.ReadWrite, so.Create = false, false
+	db, err := sqlite.Open(ctx, so)
+	var lacking []string
+	var opening *sqlite.OpenError
+	switch {
+	case errors.As(err, &opening) && opening.Err == store.ErrNotAStore: //nolint:errorlint // with a cause it is no database
+		lacking = []string{"executions", "session trees"}
+	case err != nil:
+		return false, err
+	default:
+		if db.Executions() == nil {
+			lacking = append(lacking, "executions")
+		}
+		if db.Trees() == nil && !otherTrees(db) {
+			lacking = append(lacking, "session trees")
+		}
+		if err := db.Close(); err != nil {
+			return false, err
+		}
+	}
+	if lacking == nil || adding == nil {
+		return lacking != nil, nil
+	}
+	return true, adding(lacking)
+}
+
+// otherTrees reports whether there are tables of the trees' names that are not as
+// this version has them.
+func otherTrees(db *sqlite.DB) bool {
+	if db.Trees() != nil {
+		return false
+	}
+	for _, name := range db.Layout().Tables {
+		if strings.EqualFold(name, "tree_sessions") || strings.EqualFold(name, "tree_nodes") {
+			return true
+		}
+	}
+	return false
+}
+
+// set is the set of execution tables that is open.
+func (o *Opened) set() *sqlite.Set {
+	if o.unchosen {
+		return nil
+	}
+	set, _ := o.db.Set()
+	return set
+}
+
 // fileInfo tells what a database holds.
-func fileInfo(t target, db *sqlite.DB, writable bool) Info {
+func fileInfo(t target, db *sqlite.DB, writable bool, open *sqlite.Set) Info {
 	how, layout := db.How(), db.Layout()
 	info := Info{
 		Locator: t.shown, Backend: "sqlite", Name: filepath.Base(t.path), Path: t.path,
 		Ours: how.Ours, Writable: writable, JournalMode: how.JournalMode,
-		TreeTables: db.Trees() != nil, Transport: layout.Transport,
+		TreeTables: db.Trees() != nil, OtherTrees: otherTrees(db), Transport: layout.Transport,
 	}
 	var schema []string
 	if how.ApplicationID != 0 {
@@ -118,10 +187,12 @@ func fileInfo(t target, db *sqlite.DB, writable bool) Info {
 		schema = append(schema, fmt.Sprintf("user_version %d", how.UserVersion))
 	}
 	info.SchemaInfo = strings.Join(schema, ", ")
-	open, note := db.Set()
 	info.Sets = setsOf(layout.Sets, open)
-	if note != "" {
+	if _, note := db.Set(); note != "" && open != nil {
 		info.Notes = append(info.Notes, note)
+	}
+	if info.OtherTrees {
+		info.Notes = append(info.Notes, "it has tables of the session trees' names, but not with the columns that this version knows; they are left alone")
 	}
 	if open != nil {
 		for _, m := range open.Missing {
@@ -174,8 +245,7 @@ func (o *Opened) Count(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		open, _ := o.db.Set()
-		o.Info.Sets = setsOf(counted, open)
+		o.Info.Sets = setsOf(counted, o.set())
 	} else if o.Executions != nil {
 		counts, err := o.Executions.Counts(ctx)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -176,9 +177,30 @@ func TestOpenAddsALackingContract(t *testing.T) {
 	}
 	unchanged(t, filepath.Dir(path), before)
 
-	o = mustOpen(t, path, Options{Create: true, ReadWrite: true})
+	// It is said before, and who hears it can still say no.
+	no := errors.New("no")
+	var said []string
+	adding := func(what []string) error {
+		said = what
+		return no
+	}
+	if _, err := Open(t.Context(), path, Options{Create: true, ReadWrite: true, Adding: adding}); !errors.Is(err, no) {
+		t.Errorf("Open = %v", err)
+	}
+	unchanged(t, filepath.Dir(path), before)
+	if want := []string{"session trees"}; !slices.Equal(said, want) {
+		t.Errorf("it says %q, want %q", said, want)
+	}
+
+	no = nil
+	o = mustOpen(t, path, Options{Create: true, ReadWrite: true, Adding: adding})
 	if o.Trees == nil || !o.Info.TreeTables || o.Info.Ours {
 		t.Fatalf("Info = %+v", o.Info)
+	}
+	said = nil
+	mustOpen(t, path, Options{Create: true, ReadWrite: true, Adding: adding})
+	if said != nil {
+		t.Errorf("nothing is lacking, and it says %q", said)
 	}
 	if _, err := o.Trees.CreateSession(t.Context(), "s", "session", nil); err != nil {
 		t.Error(err)
@@ -197,7 +219,7 @@ func TestCreate(t *testing.T) {
 	if _, err := Open(t.Context(), path, Options{ReadWrite: true}); !errors.Is(err, store.ErrStoreNotFound) {
 		t.Fatalf("Open of nothing for writing = %v", err)
 	}
-	if _, err := Open(t.Context(), path, Options{Create: true, ReadOnly: true}); !errors.Is(err, store.ErrStoreNotFound) {
+	if _, err := Open(t.Context(), path, Options{ReadOnly: true}); !errors.Is(err, store.ErrStoreNotFound) {
 		t.Fatalf("Open of nothing for reading only = %v", err)
 	}
 	unchanged(t, dir, map[string]string{})
@@ -412,5 +434,45 @@ func TestForeignLines(t *testing.T) {
 		if got := foreignLine(store.JSON(tt.line)); got != tt.want {
 			t.Errorf("foreignLine(%s) = %q, want %q", tt.line, got, tt.want)
 		}
+	}
+}
+
+// Tables of the trees' names with other columns are somebody else's, or of another
+// version: seen, told, and left alone.
+func TestOtherTreeTables(t *testing.T) {
+	path := testfiles.Copy(t, "harel-shop.db")
+	execute(t, path, "CREATE TABLE tree_nodes (tree TEXT, id TEXT, parent_id TEXT, kind TEXT, data TEXT); CREATE TABLE tree_sessions (id TEXT)")
+	for _, o := range []Options{{}, {ReadWrite: true, Create: true, Adding: func(what []string) error {
+		t.Errorf("%q are to be added", what)
+		return nil
+	}}} {
+		opened := mustOpen(t, path, o)
+		if opened.Trees != nil || opened.Info.TreeTables || !opened.Info.OtherTrees || len(opened.Info.Notes) != 1 {
+			t.Errorf("Info = %+v", opened.Info)
+		}
+	}
+}
+
+func TestSurvey(t *testing.T) {
+	path := testfiles.Copy(t, "harel-shop.db")
+	execute(t, path, "CREATE TABLE other_executions AS SELECT * FROM executions LIMIT 2")
+	if _, err := Open(t.Context(), path, Options{}); err == nil {
+		t.Fatal("one of two sets was chosen")
+	}
+	o := mustOpen(t, path, Options{Survey: true})
+	if err := o.Count(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if o.Executions != nil || len(o.Info.Sets) != 2 || o.Info.Sets[0].Open || o.Info.Sets[1].Open ||
+		*o.Info.Sets[0].Executions != 81 || *o.Info.Sets[1].Executions != 2 || len(o.Info.Notes) != 1 {
+		t.Errorf("Info = %+v", o.Info)
+	}
+}
+
+func TestMemoryHasNoPrefix(t *testing.T) {
+	prefix := "x"
+	var wrong *LocatorError
+	if _, err := Open(t.Context(), "memory:", Options{Prefix: &prefix}); !errors.As(err, &wrong) || !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("Open = %v", err)
 	}
 }
