@@ -142,6 +142,9 @@ func (m *Model) show(s subject) tea.Cmd {
 	if s == m.subject {
 		return nil
 	}
+	if s.kind != m.subject.kind {
+		m.screen.relayout() // sessions have no trace and leave its room to the detail
+	}
 	m.subject = s
 	switch s.kind {
 	case session:

@@ -60,7 +60,7 @@ func (m *Model) draw() string {
 	}
 	s := &m.screen
 	if !s.fits {
-		s.place(layout.Compute(m.width, m.height, m.focus, m.lower, m.zoom), m.theme)
+		s.place(layout.Compute(m.width, m.height, m.focus, m.lower, m.zoom, m.subject.kind != session), m.theme)
 		s.fits, s.whole = true, false
 		s.bars()
 	}

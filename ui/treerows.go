@@ -99,8 +99,12 @@ func (t *treePane) emptyLines(m *Model, w int) []string {
 	return nil
 }
 
-// kindColumn is where titles begin behind a node's mark.
-const kindColumn = 7
+// kindColumn is where titles begin behind a node's mark; minTitle is what a title
+// keeps beside a note.
+const (
+	kindColumn = 7
+	minTitle   = 12
+)
 
 func (t *treePane) nodeRow(m *Model, i int, r treeview.Ref, w int, look look) string {
 	x, flat := t.widget.Index(), t.widget.Flat()
@@ -111,6 +115,9 @@ func (t *treePane) nodeRow(m *Model, i int, r treeview.Ref, w int, look look) st
 	}
 	kind := term.SanitiseN(x.Kind(r), 14).Pad(kindColumn)
 	l.Put(m.theme.Info, kind).Gap(1)
-	l.Plain(term.SanitiseN(x.Title(r), w))
-	return l.Put(m.theme.Dim, flat.Note(r)).String()
+	// What a fold hides and what is odd about a node is said first, the title has
+	// the rest.
+	note := flat.Note(r)
+	l.Plain(term.SanitiseN(x.Title(r), w).Truncate(max(l.Left()-note.Width(), minTitle), "…"))
+	return l.Put(m.theme.Dim, note).String()
 }

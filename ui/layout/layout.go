@@ -61,9 +61,14 @@ func (l Layout) Shown(p Pane) bool { return l.Rects[p].W > 0 }
 // Body is the part of the window that panes share.
 func (l Layout) Body() Rect { return Rect{0, 1, l.Width, max(l.Height-rowsAround, 0)} }
 
+// untraced is the height of a trace pane that has nothing to show: its title and
+// the words that say so.
+const untraced = 3
+
 // Compute divides a window. focus is always shown; lower is the pane that the
-// shared place shows while the focus is elsewhere.
-func Compute(width, height int, focus, lower Pane, zoom bool) Layout {
+// shared place shows while the focus is elsewhere. Where there is no trace to show
+// (traced is false) its room goes to the detail below, unless it has the focus.
+func Compute(width, height int, focus, lower Pane, zoom, traced bool) Layout {
 	l := Layout{Width: width, Height: height}
 	switch {
 	case width < MinWidth || height < MinHeight:
@@ -102,6 +107,9 @@ func Compute(width, height int, focus, lower Pane, zoom bool) Layout {
 	right := b.W - left - middle - 2
 	treeH := upper * 13 / 20
 	traceH := upper * 9 / 20
+	if !traced && focus != Trace {
+		traceH = untraced
+	}
 	x2, x3 := left+1, left+middle+2
 	l.Rects[Navigator] = Rect{0, b.Y, left, upper}
 	l.Rects[Tree] = Rect{x2, b.Y, middle, treeH}

@@ -16,7 +16,7 @@ func TestModes(t *testing.T) {
 		{80, 20, Tabbed}, {80, 24, Tabbed}, {159, 60, Tabbed}, {200, 39, Tabbed},
 		{160, 40, Full}, {500, 200, Full},
 	} {
-		if got := Compute(c.w, c.h, Tree, Detail, false).Mode; got != c.want {
+		if got := Compute(c.w, c.h, Tree, Detail, false, true).Mode; got != c.want {
 			t.Errorf("%dx%d: mode %d, want %d", c.w, c.h, got, c.want)
 		}
 	}
@@ -24,7 +24,7 @@ func TestModes(t *testing.T) {
 
 func TestTheFocusedPaneIsShownAlone(t *testing.T) {
 	for _, p := range Panes() {
-		for _, l := range []Layout{Compute(60, 30, p, Detail, false), Compute(200, 60, p, Detail, true)} {
+		for _, l := range []Layout{Compute(60, 30, p, Detail, false, true), Compute(200, 60, p, Detail, true, true)} {
 			for _, q := range Panes() {
 				if l.Shown(q) != (p == q) {
 					t.Errorf("focus %d at %dx%d: pane %d shown: %v", p, l.Width, l.Height, q, l.Shown(q))
@@ -35,11 +35,11 @@ func TestTheFocusedPaneIsShownAlone(t *testing.T) {
 }
 
 func TestTheLowerPlaceIsShared(t *testing.T) {
-	l := Compute(80, 24, Navigator, Trace, false)
+	l := Compute(80, 24, Navigator, Trace, false, true)
 	if !l.Shown(Navigator) || !l.Shown(Tree) || !l.Shown(Trace) || l.Shown(Detail) {
 		t.Errorf("focus on the navigator: %+v", l.Rects)
 	}
-	if l = Compute(80, 24, Queues, Trace, false); !l.Shown(Queues) || l.Shown(Trace) {
+	if l = Compute(80, 24, Queues, Trace, false, true); !l.Shown(Queues) || l.Shown(Trace) {
 		t.Errorf("focus on the queues: %+v", l.Rects)
 	}
 }
@@ -50,7 +50,11 @@ func TestTheBodyIsTiled(t *testing.T) {
 		w, h := rapid.IntRange(0, 520).Draw(t, "w"), rapid.IntRange(0, 210).Draw(t, "h")
 		focus := Pane(rapid.IntRange(1, 6).Draw(t, "focus"))
 		lower := Pane(rapid.IntRange(3, 6).Draw(t, "lower"))
-		l := Compute(w, h, focus, lower, rapid.Bool().Draw(t, "zoom"))
+		l := Compute(w, h, focus, lower, rapid.Bool().Draw(t, "zoom"), true)
+		idle := Compute(w, h, focus, lower, false, false)
+		if idle.Shown(Trace) && focus != Trace && (idle.Rects[Trace].H != untraced || idle.Rects[Detail].H < 4) && idle.Mode == Full {
+			t.Fatalf("a trace without steps has %d rows, the detail %d", idle.Rects[Trace].H, idle.Rects[Detail].H)
+		}
 		if l.Mode == TooSmall {
 			for _, p := range Panes() {
 				if l.Shown(p) {
