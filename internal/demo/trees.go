@@ -11,7 +11,7 @@ import (
 
 // sessionIDs lists the demo's trees. The last one has expired.
 func sessionIDs() []string {
-	return []string{"sandbox", "web-image", "uploads", "preview", "scratch"}
+	return []string{"aurora", "web-image", "uploads", "preview", "scratch"}
 }
 
 func seedTrees(ctx context.Context, ts store.TreeStore, now time.Time, seed int64) error {
@@ -23,7 +23,7 @@ func seedTrees(ctx context.Context, ts store.TreeStore, now time.Time, seed int6
 		expire   bool
 		grow     func(*grower)
 	}{
-		{"sandbox", "session", nil, false, growSandbox},
+		{"aurora", "session", nil, false, growSandbox},
 		{"web-image", "docker-build", nil, false, growWebImage},
 		{"uploads", "upload-cache", nil, false, growUploads},
 		{"preview", "session", store.Seconds(6 * hour), false, growPreview},
@@ -143,8 +143,8 @@ func userData(actor, label string) store.JSON {
 	return object(user)
 }
 
-// growSandbox is the tree in which three actors branch from one node: ana walks a
-// long straight way, bo tries two experiments of which one wins, cy has left an
+// growSandbox is the tree in which three actors branch from one node: cy walks a
+// long straight way, bo tries two experiments of which one wins, ana has left an
 // operation running and picked up the completion of another.
 func growSandbox(g *grower) {
 	t := g.root("base-00", "debian:13", 7*time.Hour)
@@ -157,19 +157,19 @@ func growSandbox(g *grower) {
 		r.idle = 4 * time.Second
 		t = g.run(t, r)
 	}
-	g.growAna(t)
-	g.growBo(t)
 	g.growCy(t)
+	g.growBo(t)
+	g.growAna(t)
 }
 
-// growAna ports one test module after the other.
-func (g *grower) growAna(t tip) {
+// growCy ports one test module after the other.
+func (g *grower) growCy(t tip) {
 	modules := strings.Fields(`args auth backup batch cache chunk cli clock codec config cursor diff digest dispatch errors export
 		filter flags frame graph hash history import index journal json keys lease limits lock log merge node outbox page parse
 		plan pool prefix purge query queue relay replay retry ring schema session spawn store timer trace tree ttl watch`)
 	for i, m := range modules {
 		r := run{
-			id: fmt.Sprintf("ana-%02d", i+1), actor: "ana", idle: 70 * time.Second, took: 8 * time.Second,
+			id: fmt.Sprintf("cy-%02d", i+1), actor: "cy", idle: 70 * time.Second, took: 8 * time.Second,
 			command: fmt.Sprintf("tools/port --check tests/test_%s.py", m),
 			output:  fmt.Sprintf("%d passed", g.dice.between(3, 40)),
 		}
@@ -204,18 +204,18 @@ func (g *grower) growBo(t tip) {
 	bo(native, "bo-native-04", "git -C /src commit -am 'Tune for the build machine'", time.Second, "", "1 file changed, 1 insertion(+), 1 deletion(-)", 0)
 }
 
-// growCy leaves work behind and comes back for it: an operation and its completion
+// growAna leaves work behind and comes back for it: an operation and its completion
 // are nodes of their own.
-func (g *grower) growCy(t tip) {
-	t = g.run(t, run{id: "cy-01", actor: "cy", command: "make -C /src fuzz", took: 55 * time.Second, idle: 20 * time.Second})
-	done, op := g.operation(t, "cy-02", "timeout 3600 /src/fuzz/parse -jobs=2", "fuzz the parser for an hour", "cy")
+func (g *grower) growAna(t tip) {
+	t = g.run(t, run{id: "ana-01", actor: "ana", command: "make -C /src fuzz", took: 55 * time.Second, idle: 20 * time.Second})
+	done, op := g.operation(t, "ana-02", "timeout 3600 /src/fuzz/parse -jobs=2", "fuzz the parser for an hour", "ana")
 	took := g.dice.about(time.Hour)
-	done = g.completion(done, op, "cy-03", took, 0, "no crash in 18,204,511 executions")
-	done = g.run(done, run{id: "cy-04", actor: "cy", command: "tar caf /out/corpus.tar.zst /src/fuzz/corpus", took: 12 * time.Second, idle: 9 * time.Minute, label: "corpus saved"})
-	pending, _ := g.operation(done, "cy-05", "timeout 86400 /src/fuzz/quic -jobs=2", "fuzz QUIC for a day", "cy")
-	// While it runs, cy goes on from the same node.
+	done = g.completion(done, op, "ana-03", took, 0, "no crash in 18,204,511 executions")
+	done = g.run(done, run{id: "ana-04", actor: "ana", command: "tar caf /out/corpus.tar.zst /src/fuzz/corpus", took: 12 * time.Second, idle: 9 * time.Minute, label: "corpus saved"})
+	pending, _ := g.operation(done, "ana-05", "timeout 86400 /src/fuzz/quic -jobs=2", "fuzz QUIC for a day", "ana")
+	// While it runs, ana goes on from the same node.
 	g.run(tip{node: done.node, image: done.image, at: pending.at}, run{
-		id: "cy-06", actor: "cy", command: "python3 fuzz/minimise.py corpus/", took: 5 * time.Minute, idle: time.Minute, output: "412 of 3,908 inputs kept",
+		id: "ana-06", actor: "ana", command: "python3 fuzz/minimise.py corpus/", took: 5 * time.Minute, idle: time.Minute, output: "412 of 3,908 inputs kept",
 	})
 }
 
@@ -313,8 +313,8 @@ func growUploads(g *grower) {
 // growPreview is a short-lived tree with a fork.
 func growPreview(g *grower) {
 	t := g.root("preview-00", "web:pr-218", 40*time.Minute)
-	t = g.run(t, run{id: "preview-01", command: "web --migrate", took: 3 * time.Second, idle: 5 * time.Second, actor: "ana"})
-	g.run(t, run{id: "preview-02a", command: "web --seed small", took: 4 * time.Second, idle: 30 * time.Second, actor: "ana", label: "for the screenshots"})
+	t = g.run(t, run{id: "preview-01", command: "web --migrate", took: 3 * time.Second, idle: 5 * time.Second, actor: "cy"})
+	g.run(t, run{id: "preview-02a", command: "web --seed small", took: 4 * time.Second, idle: 30 * time.Second, actor: "cy", label: "for the screenshots"})
 	big := g.run(t, run{id: "preview-02b", command: "web --seed large", took: 95 * time.Second, idle: 2 * time.Minute, actor: "bo"})
 	g.run(big, run{id: "preview-03b", command: "k6 run load.js", took: 2 * time.Minute, idle: time.Minute, actor: "bo", output: "p95 = 212 ms"})
 }
@@ -323,6 +323,6 @@ func growPreview(g *grower) {
 func growScratch(g *grower) {
 	t := g.root("scratch-00", "alpine:3.22", 90*time.Minute)
 	for i, command := range []string{"apk add curl", "curl -sS https://mirror.example/health", "cat /etc/os-release"} {
-		t = g.run(t, run{id: fmt.Sprintf("scratch-%02d", i+1), command: command, took: 2 * time.Second, idle: 10 * time.Second, actor: "cy"})
+		t = g.run(t, run{id: fmt.Sprintf("scratch-%02d", i+1), command: command, took: 2 * time.Second, idle: 10 * time.Second, actor: "ana"})
 	}
 }

@@ -18,7 +18,7 @@ func TestSessions(t *testing.T) {
 			t.Errorf("%s expires at %v", s.ID, s.ExpiresAt)
 		}
 	}
-	want := []string{"preview session", "sandbox session", "uploads upload-cache", "web-image docker-build"}
+	want := []string{"aurora session", "preview session", "uploads upload-cache", "web-image docker-build"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("live sessions (-want +got):\n%s", diff)
 	}
@@ -46,25 +46,25 @@ func TestExpiredTreeIsInvisible(t *testing.T) {
 
 func TestSandboxBranches(t *testing.T) {
 	_, ts := seeded(t)
-	if diff := cmp.Diff([]string{"ana-01", "bo-01", "cy-01"}, children(t, ts, "sandbox", "base-04")); diff != "" {
+	if diff := cmp.Diff([]string{"ana-01", "bo-01", "cy-01"}, children(t, ts, "aurora", "base-04")); diff != "" {
 		t.Errorf("branches (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"bo-lto-01", "bo-native-01"}, children(t, ts, "sandbox", "bo-02")); diff != "" {
+	if diff := cmp.Diff([]string{"bo-lto-01", "bo-native-01"}, children(t, ts, "aurora", "bo-02")); diff != "" {
 		t.Errorf("experiments (-want +got):\n%s", diff)
 	}
 	straight := 0
-	for at := "ana-01"; ; straight++ {
-		next := children(t, ts, "sandbox", at)
+	for at := "cy-01"; ; straight++ {
+		next := children(t, ts, "aurora", at)
 		if len(next) != 1 {
 			break
 		}
 		at = next[0]
 	}
 	if straight < 40 {
-		t.Errorf("ana's straight run has %d steps, want at least 40", straight)
+		t.Errorf("cy's straight run has %d steps, want at least 40", straight)
 	}
 	history := all(t, func(p store.PageRequest) (store.Page[store.Node], error) {
-		return ts.ListHistory(t.Context(), "sandbox", "bo-native-03", p)
+		return ts.ListHistory(t.Context(), "aurora", "bo-native-03", p)
 	})
 	var path []string
 	for _, n := range history {
@@ -77,7 +77,7 @@ func TestSandboxBranches(t *testing.T) {
 	if title := history[0].Title(); title != "winner: 58,900 ops/s" {
 		t.Errorf("title %q", title)
 	}
-	failed, err := ts.Node(t.Context(), "sandbox", "bo-lto-05")
+	failed, err := ts.Node(t.Context(), "aurora", "bo-lto-05")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestSandboxBranches(t *testing.T) {
 
 func TestOperationsAndTheirCompletions(t *testing.T) {
 	_, ts := seeded(t)
-	got, err := ts.Nodes(t.Context(), "sandbox", []string{"cy-02", "cy-03", "cy-05"})
+	got, err := ts.Nodes(t.Context(), "aurora", []string{"ana-02", "ana-03", "ana-05"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestOperationsAndTheirCompletions(t *testing.T) {
 	if got[1].Data.Get("image_uuid") == "" || got[1].Data.Get("response") == "" || got[1].Data.Get("staging_complete") != "true" {
 		t.Errorf("completion %s", got[1].Data)
 	}
-	if below := children(t, ts, "sandbox", "cy-05"); below != nil {
+	if below := children(t, ts, "aurora", "ana-05"); below != nil {
 		t.Errorf("the pending operation has %v below it", below)
 	}
 }
