@@ -32,7 +32,7 @@ treering ack spawn 2`,
 			if err != nil {
 				return usagef("%q is no SEQ: a whole number, as treering %s lists it", args[1], map[string]string{"outbox": "outbox", "spawn": "spawns"}[args[0]])
 			}
-			return a.withExecutions(ctx, writing, func(es store.ExecutionStore) error {
+			return a.withExecutions(ctx, changing, func(es store.ExecutionStore) error {
 				ack, what := es.AckOutbox, "outbox entry"
 				if args[0] == "spawn" {
 					ack, what = es.AckSpawn, "spawn"

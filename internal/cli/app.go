@@ -7,8 +7,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
+	"treering/internal/term"
 	"treering/store"
 	"treering/store/locate"
 )
@@ -42,7 +45,9 @@ type purpose int
 
 const (
 	reading   purpose = iota // takes no writer's resources and never makes the default store
+	surveying                // reading that does not choose among several sets
 	writing                  // needs a store that can be written
+	changing                 // writing to what must be there already, so not to a default store yet to be made
 	exploring                // shows what it can write and what not
 )
 
@@ -59,8 +64,18 @@ func (a *app) withStore(ctx context.Context, p purpose, fn func(*locate.Opened) 
 	if err != nil {
 		return err
 	}
-	err = fn(o)
-	if cerr := o.Close(); cerr != nil {
+	return closeAfter(ctx, o, fn(o))
+}
+
+// closeAfter closes a store that err was made of. After an interrupt it does not wait
+// for what was withdrawn from a writer that waits for another process; a write whose
+// outcome is unknown it waits for, since ending now would undo it.
+func closeAfter(ctx context.Context, o *locate.Opened, err error) error {
+	if errors.Is(err, store.ErrOutcomeUnknown) {
+		ctx = context.WithoutCancel(ctx)
+	}
+	cerr := interruptible(ctx, o.Close)
+	if cerr != nil && ctx.Err() == nil {
 		err = errors.Join(err, fmt.Errorf("close the store: %w", cerr))
 	}
 	return err
@@ -70,7 +85,7 @@ func (a *app) withStore(ctx context.Context, p purpose, fn func(*locate.Opened) 
 func (a *app) withTrees(ctx context.Context, p purpose, fn func(store.TreeStore) error) error {
 	return a.withStore(ctx, p, func(o *locate.Opened) error {
 		if o.Trees == nil {
-			return lacks(o, "session trees")
+			return lacks(o, p, "session trees")
 		}
 		return fn(o.Trees)
 	})
@@ -80,13 +95,20 @@ func (a *app) withTrees(ctx context.Context, p purpose, fn func(store.TreeStore)
 func (a *app) withExecutions(ctx context.Context, p purpose, fn func(store.ExecutionStore) error) error {
 	return a.withStore(ctx, p, func(o *locate.Opened) error {
 		if o.Executions == nil {
-			return lacks(o, "executions")
+			return lacks(o, p, "executions")
 		}
 		return fn(o.Executions)
 	})
 }
 
-func lacks(o *locate.Opened, what string) error {
+func lacks(o *locate.Opened, p purpose, what string) error {
+	if o.Info.OtherTrees && o.Trees == nil {
+		return &openError{fmt.Errorf("%q has tables of the session trees' names, but not with the columns that this version knows: "+
+			"another version or another program made them", o.Info.Locator)}
+	}
+	if p == reading {
+		return &openError{fmt.Errorf("%q holds no %s; a command that writes adds their tables, with --rw --create", o.Info.Locator, what)}
+	}
 	return &openError{fmt.Errorf("%q holds no %s; with --rw --create their tables are added", o.Info.Locator, what)}
 }
 
@@ -95,19 +117,22 @@ func (a *app) open(ctx context.Context, p purpose) (*locate.Opened, error) {
 	if err != nil {
 		return nil, &openError{err}
 	}
-	opts := locate.Options{ReadWrite: a.rw, Create: a.create}
+	reads := p == reading || p == surveying
+	opts := locate.Options{ReadWrite: a.rw, Create: a.create, Survey: p == surveying, Adding: func(what []string) error {
+		return a.announce(locator, what)
+	}}
 	if a.prefixGiven {
 		opts.Prefix = &a.prefix
 	}
 	if isDefault {
-		if p == reading && !a.create && !exists(locator) {
-			return a.openNothing(ctx, locator)
+		if (reads || p == changing) && !a.create && !exists(locator) {
+			return a.openNothing(ctx, locator, !reads)
 		}
-		if p != reading {
+		if !reads {
 			opts.Create = true
 		}
 	}
-	if p == reading && !opts.Create {
+	if reads {
 		opts.ReadOnly, opts.ReadWrite = true, false
 	}
 	if isDefault && opts.Create {
@@ -119,7 +144,7 @@ func (a *app) open(ctx context.Context, p purpose) (*locate.Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p == writing && !o.Info.Writable {
+	if (p == writing || p == changing) && !o.Info.Writable {
 		err := fmt.Errorf("%q is %w: %s", o.Info.Locator, errReadOnly, o.Info.Why)
 		if !a.rw {
 			err = fmt.Errorf("%w; --rw opens it for writing", err)
@@ -129,18 +154,26 @@ func (a *app) open(ctx context.Context, p purpose) (*locate.Opened, error) {
 	return o, nil
 }
 
+// announce says what is about to be added to a file of another program.
+func (a *app) announce(locator string, what []string) error {
+	// Where standard error cannot be written there is nobody to tell.
+	fmt.Fprintf(a.stderr, "treering: adding the tables for %s to %s\n", //nolint:errcheck // see above
+		strings.Join(what, " and "), term.SanitiseN(strconv.Quote(locate.Redact(locator)), maxErrorCells))
+	return nil
+}
+
 // noBackend is the backend of a store that is not there yet.
 const noBackend = "none"
 
 // openNothing stands for the default store while it is not there: empty, and not
 // made by looking.
-func (a *app) openNothing(ctx context.Context, path string) (*locate.Opened, error) {
+func (a *app) openNothing(ctx context.Context, path string, writable bool) (*locate.Opened, error) {
 	o, err := a.openAt(ctx, "memory:", locate.Options{})
 	if err != nil {
 		return nil, err
 	}
 	o.Info.Locator, o.Info.Name, o.Info.Path = path, filepath.Base(path), path
-	o.Info.Backend, o.Info.Ours, o.Info.Writable = noBackend, false, false
+	o.Info.Backend, o.Info.Ours, o.Info.Writable = noBackend, false, writable
 	o.Info.Sets, o.Info.TreeTables, o.Info.Sessions = nil, false, nil
 	o.Info.How, o.Info.Why = "not there yet", "the explorer or the first command that writes makes it"
 	return o, nil
@@ -155,16 +188,25 @@ func (readOnlyError) Error() string { return "open read-only" }
 func (readOnlyError) Unwrap() error { return store.ErrReadOnly }
 
 func (a *app) openAt(ctx context.Context, locator string, opts locate.Options) (*locate.Opened, error) {
-	o, err := locate.Open(ctx, locator, opts)
+	var o *locate.Opened
+	err := interruptible(ctx, func() (err error) {
+		o, err = locate.Open(ctx, locator, opts)
+		return err
+	})
 	if err == nil {
 		return o, nil
 	}
-	// What is no path at all cannot be created either.
+	// What is no path at all cannot be created either, nor what a link leads to.
 	var wrong *locate.LocatorError
-	if errors.Is(err, store.ErrStoreNotFound) && !opts.Create && !errors.As(err, &wrong) {
+	if errors.Is(err, store.ErrStoreNotFound) && !opts.Create && !errors.As(err, &wrong) && !isLink(locator) {
 		err = fmt.Errorf("%w; --create makes a new store", err)
 	}
 	return nil, &openError{err}
+}
+
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&os.ModeSymlink != 0
 }
 
 // locator is the store to open, and whether it is the default one.
@@ -181,6 +223,12 @@ func (a *app) locator() (locator string, isDefault bool, err error) {
 		return "", false, fmt.Errorf("%w; name a store with -s", err)
 	}
 	return path, true, nil
+}
+
+// yetToBeMade reports whether the store is the default one and not there.
+func (a *app) yetToBeMade() bool {
+	path, isDefault, err := a.locator()
+	return err == nil && isDefault && !exists(path)
 }
 
 // exists reports whether there is a file with something in it. What cannot be

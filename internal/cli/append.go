@@ -37,7 +37,7 @@ treering append example --parent 019a2e4b-9cf9-78d6-988e-666864c47a46 --kind run
 			if !cmd.Flags().Changed("id") {
 				node.ID = store.NewID()
 			}
-			return a.withTrees(ctx, writing, func(ts store.TreeStore) error {
+			return a.withTrees(ctx, changing, func(ts store.TreeStore) error {
 				err := ts.Append(ctx, args[0], node)
 				if errors.Is(err, store.ErrOutcomeUnknown) {
 					return fmt.Errorf("%w; it is safe to repeat with --id %s", err, node.ID)
@@ -68,7 +68,7 @@ treering append example --parent 019a2e4b-9cf9-78d6-988e-666864c47a46 --kind run
 func nodeData(text string) (store.JSON, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > store.MaxDataBytes {
-		return "", tooLong("data")
+		return "", tooLong("data", store.MaxDataBytes)
 	}
 	j, err := store.ParseJSON(text)
 	if err != nil {

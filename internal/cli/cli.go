@@ -33,7 +33,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 
 // run executes one command line.
 func (a *app) run(ctx context.Context, args []string) int {
-	a.out = newOutput(a.stdout)
+	a.out = newOutput(ctx, a.stdout)
 	root := a.rootCommand()
 	root.SetArgs(args)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.help(ctx, cmd) })

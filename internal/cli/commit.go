@@ -4,26 +4,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"treering/store"
+	"treering/store/locate"
 )
 
 func (a *app) commitCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "commit [FILE|-]",
 		Short: "Commit event boundaries, one JSON object a line",
-		Long: `Commit event boundaries, one JSON object a line, each with everything in it or not at all:
+		Long: `Commit event boundaries, one JSON object a line, each with everything in it or not at all. The members of a line, here with line breaks:
 
-{"execution": {...}, "emits": [{"target_id": ..., "event": {...}}], "processed_event_id": "...", "timers": [{"action": "schedule", "path": "...", "fire_at": ...}], "spawns": [{"child_id": "...", "root_path": "...", "context": {...}}], "trace": {...}}
+{"execution": {...},
+ "emits": [{"target_id": ..., "event": {...}}],
+ "processed_event_id": "...",
+ "timers": [{"action": "schedule", "path": "...", "fire_at": ...}],
+ "spawns": [{"child_id": "...", "root_path": "...", "context": {...}}],
+ "trace": {...}}
 
-Only the execution is needed; the version in it is the one that must still be stored, 0 for a new one. An event without an id gets one. Every line is answered by a line, {"version": ..., "seqs": [...]} or {"conflict": {...}}. Conflicts do not stop the rest; a line that is refused does, and what stands before it is committed.`,
+Only the execution is needed; the version in it is the one that must still be stored, 0 for a new one. An event without an id gets one. Every line is answered by a line, {"version": ..., "seqs": [...]} or {"conflict": {...}}. Conflicts do not stop the rest; a line that is refused does, and what stands before it is committed. So does an answer that cannot be written: unlike a list, commits end with code 1 when nobody reads them any more.
+
+Start from what --raw prints, not from --json. Programs that read numbers as floats, such as jq before 1.7, write long ones back with other digits.`,
 		Example: `treering commit changes.jsonl
-treering execution order-1 --raw | jq -c '{execution: (.status = "DONE")}' | treering commit`,
+printf '{"execution":%s,"processed_event_id":"e1"}' \
+"$(treering execution order-1 --raw)" | treering commit`,
 		Args: between(0, 1, "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
 			name := "-"
 			if len(args) == 1 {
 				name = args[0]
@@ -32,39 +41,76 @@ treering execution order-1 --raw | jq -c '{execution: (.status = "DONE")}' | tre
 			if err != nil {
 				return err
 			}
-			err = a.withExecutions(ctx, writing, func(es store.ExecutionStore) error {
-				total, lost := 0, 0
-				err := lines(ctx, in, func(n int, text string) error {
-					total++
-					conflict, err := a.commitLine(ctx, es, text)
-					if conflict {
-						lost++
-					}
-					switch {
-					case errors.Is(err, errOutputClosed):
-						// Unlike a list, commits matter to more than their reader.
-						return &codedError{exitFailed, fmt.Errorf("%s, line %d: its answer could not be written; nothing after it was committed", shown, n)}
-					case err != nil:
-						return fmt.Errorf("%s, line %d: %w", shown, n, err)
-					}
-					return nil
-				})
-				if err == nil && lost > 0 {
-					err = conflictf("%d of %d commits lost to another writer; reload these executions and try again", lost, total)
-				}
-				return err
-			})
-			return errors.Join(err, done())
+			return errors.Join(a.commitLines(cmd.Context(), in, shown), done())
 		},
 	}
 }
 
-// commitLine commits one line and answers it.
-func (a *app) commitLine(ctx context.Context, es store.ExecutionStore, text string) (conflict bool, err error) {
-	c, err := parseCommit(text)
-	if err != nil {
-		return false, err
+// commitLines commits line by line. The store is opened at once, so that one that
+// cannot be written is told before anything is read; only a store that is yet to be
+// made waits for a line that can be committed to it.
+func (a *app) commitLines(ctx context.Context, in io.Reader, shown string) (err error) {
+	var opened *locate.Opened
+	defer func() {
+		if opened != nil {
+			err = closeAfter(ctx, opened, err)
+		}
+	}()
+	open := func() (err error) {
+		if opened, err = a.open(ctx, writing); err == nil && opened.Executions == nil {
+			err = lacks(opened, writing, "executions")
+		}
+		return err
 	}
+	if !a.yetToBeMade() {
+		if err := open(); err != nil {
+			return err
+		}
+	}
+	total, lost := 0, 0
+	err = lines(ctx, in, shown, func(_ int, text string) error {
+		total++
+		c, err := parseCommit(text)
+		if err != nil {
+			return err
+		}
+		if opened == nil {
+			if err := c.Validate(); err != nil {
+				return err
+			}
+			if err := open(); err != nil {
+				return err
+			}
+		}
+		conflict, err := a.commitOne(ctx, opened.Executions, c)
+		if conflict {
+			lost++
+		}
+		return err
+	})
+	if err == nil && lost > 0 {
+		err = conflictf("%d of %d commits lost to another writer; reload these executions and try again", lost, total)
+	}
+	return err
+}
+
+// answerError is an answer that could not be written. Commits matter to more than
+// their reader, so it matches nothing that ends a list quietly.
+type answerError struct {
+	committed bool
+	err       error
+}
+
+func (e *answerError) Error() string {
+	did := "it lost to another writer"
+	if e.committed {
+		did = "it is committed"
+	}
+	return fmt.Sprintf("%s, but its answer could not be written: %v; nothing after it was committed", did, e.err)
+}
+
+// commitOne commits and answers.
+func (a *app) commitOne(ctx context.Context, es store.ExecutionStore, c store.Commit) (conflict bool, err error) {
 	seqs, err := es.Commit(ctx, c)
 	var l line
 	var lost *store.ConflictError
@@ -89,11 +135,14 @@ func (a *app) commitLine(ctx context.Context, es store.ExecutionStore, text stri
 		}
 		l.integer("version", c.Execution.Version).json("seqs", store.ArrayOf(list...))
 	}
-	if err := a.out.jsonLine(&l); err != nil {
-		return conflict, err
+	err = a.out.jsonLine(&l)
+	if err == nil {
+		err = a.out.flush() // whoever commits over a pipe waits for the answer
 	}
-	// Whoever commits over a pipe waits for the answer.
-	return conflict, a.out.flush()
+	if err != nil {
+		return conflict, &answerError{!conflict, err}
+	}
+	return conflict, nil
 }
 
 // parseCommit reads one commit. What is not of the right form is an error of usage;
@@ -104,7 +153,7 @@ func parseCommit(text string) (store.Commit, error) {
 	if err != nil {
 		return c, &codedError{exitUsage, err}
 	}
-	m, err := members(j, "it", "execution", "emits", "processed_event_id", "timers", "spawns", "trace")
+	m, err := members(j, "the line", "execution", "emits", "processed_event_id", "timers", "spawns", "trace")
 	if err != nil {
 		return c, err
 	}
@@ -132,7 +181,7 @@ var printed = []string{"non_json", "row_error", "drift"}
 
 func parseExecution(j store.JSON) (*store.Execution, error) {
 	if j.IsNull() {
-		return nil, usagef("it has no \"execution\"")
+		return nil, usagef("the line has no \"execution\"")
 	}
 	exe, err := store.DecodeExecution(string(j))
 	if err != nil {
@@ -194,6 +243,8 @@ func parseTimer(j store.JSON, at string) (store.TimerOp, error) {
 		fallthrough
 	case store.NonFinite:
 		return t, &store.ValueError{Field: at + ".fire_at", Reason: string(v) + " is not a time", Err: store.ErrBadTime}
+	case store.Absent:
+		return t, usagef("%s.fire_at is missing", at)
 	default:
 		return t, usagef("%s.fire_at must be a number, not %s", at, v.Kind())
 	}
@@ -268,7 +319,10 @@ func optionalText(m map[string]store.JSON, key, at string) (*string, error) {
 
 func neededText(m map[string]store.JSON, key, at string) (string, error) {
 	s, ok := m[key].Text()
-	if !ok {
+	switch {
+	case m[key] == "":
+		return "", usagef("%s is missing", at)
+	case !ok:
 		return "", usagef("%s must be a string, not %s", at, m[key].Kind())
 	}
 	return s, nil

@@ -92,15 +92,15 @@ func TestCommitRefuses(t *testing.T) {
 		line, says string
 	}{
 		{2, `{`, "standard input, line 1: not JSON: no key where one should be at byte 1"},
-		{2, `[]`, "it must be an object, not an array"},
-		{2, `{}`, `it has no "execution"`},
-		{2, `{"execution":null}`, `it has no "execution"`},
+		{2, `[]`, "the line must be an object, not an array"},
+		{2, `{}`, `the line has no "execution"`},
+		{2, `{"execution":null}`, `the line has no "execution"`},
 		{2, `{"execution":[]}`, "execution: not a JSON object but an array"},
 		{2, `{"execution":{"id":5}}`, `execution: "id" must be a string, not a number`},
 		{2, `{"execution":{"id":"x","context":[]}}`, `"context" must be an object, not an array`},
 		{2, `{"execution":{"id":"x","non_json":true}}`, `the execution has a "non_json", so it was printed with --json`},
-		{2, `{` + exe + `,"emit":[]}`, `it has an unknown key "emit"`},
-		{2, `{` + exe + `,` + exe + `}`, `it has the key "execution" twice`},
+		{2, `{` + exe + `,"emit":[]}`, `the line has an unknown key "emit"`},
+		{2, `{` + exe + `,` + exe + `}`, `the line has the key "execution" twice`},
 		{2, `{` + exe + `,"emits":{}}`, "emits must be an array, not an object"},
 		{2, `{` + exe + `,"emits":[{}]}`, "emits[0].event is missing"},
 		{2, `{` + exe + `,"emits":[{"event":{}}]}`, "emits[0].event.kind is missing"},
@@ -108,15 +108,15 @@ func TestCommitRefuses(t *testing.T) {
 		{2, `{` + exe + `,"emits":[{"event":{"kind":"a"}},{"event":{"kind":"a"},"target_id":5}]}`, "emits[1].target_id must be a string, not a number"},
 		{2, `{` + exe + `,"emits":[{"event":{"kind":"a","data":[]}}]}`, `emits[0]: event: "data" must be an object`},
 		{2, `{` + exe + `,"processed_event_id":5}`, "processed_event_id must be a string, not a number"},
-		{2, `{` + exe + `,"timers":[{"path":"a","fire_at":1}]}`, "timers[0].action must be a string, not nothing"},
-		{2, `{` + exe + `,"timers":[{"action":"schedule","fire_at":1}]}`, "timers[0].path must be a string, not nothing"},
-		{2, `{` + exe + `,"timers":[{"action":"schedule","path":"a"}]}`, "timers[0].fire_at must be a number, not nothing"},
+		{2, `{` + exe + `,"timers":[{"path":"a","fire_at":1}]}`, "timers[0].action is missing"},
+		{2, `{` + exe + `,"timers":[{"action":"schedule","fire_at":1}]}`, "timers[0].path is missing"},
+		{2, `{` + exe + `,"timers":[{"action":"schedule","path":"a"}]}`, "timers[0].fire_at is missing"},
 		{2, `{` + exe + `,"timers":[{"action":"schedule","path":"a","fire_at":"soon"}]}`, "timers[0].fire_at must be a number, not a string"},
 		{1, `{` + exe + `,"timers":[{"action":"schedule","path":"a","fire_at":NaN}]}`, "timers[0].fire_at: NaN is not a time"},
 		{1, `{` + exe + `,"timers":[{"action":"schedule","path":"a","fire_at":-Infinity}]}`, "timers[0].fire_at: -Infinity is not a time"},
 		{1, `{` + exe + `,"timers":[{"action":"schedule","path":"a","fire_at":1e999}]}`, "timers[0].fire_at: 1e999 is not a time"},
-		{2, `{` + exe + `,"spawns":[{"root_path":"a"}]}`, "spawns[0].child_id must be a string, not nothing"},
-		{2, `{` + exe + `,"spawns":[{"child_id":"a"}]}`, "spawns[0].root_path must be a string, not nothing"},
+		{2, `{` + exe + `,"spawns":[{"root_path":"a"}]}`, "spawns[0].child_id is missing"},
+		{2, `{` + exe + `,"spawns":[{"child_id":"a"}]}`, "spawns[0].root_path is missing"},
 		{1, `{` + exe + `,"spawns":[{"child_id":"a","root_path":"b","context":[]}]}`, "spawn context: must be an object, not an array"},
 		{1, `{` + exe + `,"trace":[]}`, "trace: must be an object, not an array"},
 		{1, `{"execution":{"definition_id":"d"}}`, "execution id: must not be empty"},
@@ -184,7 +184,7 @@ func TestCommitOnAClosedPipe(t *testing.T) {
 	if code := a.run(t.Context(), []string{"-s", w.store, "commit"}); code != exitFailed {
 		t.Errorf("code %d", code)
 	}
-	same(t, "stderr", errs.String(), "treering: standard input, line 1: its answer could not be written; nothing after it was committed\n")
+	same(t, "stderr", errs.String(), "treering: standard input, line 1: it is committed, but its answer could not be written: standard output was closed; nothing after it was committed\n")
 	must(t, out.Close())
 	same(t, "executions", lineCount(w.ok("executions", "--json")), "1")
 }

@@ -26,7 +26,7 @@ func (a *app) controlCommand(command store.Command) *cobra.Command {
 		Args:    exactly("EXECUTION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			return a.withExecutions(ctx, writing, func(es store.ExecutionStore) error {
+			return a.withExecutions(ctx, changing, func(es store.ExecutionStore) error {
 				report, err := store.Control(ctx, es, command, args[0], nil, a.now())
 				if err != nil {
 					return err

@@ -115,23 +115,22 @@ func (a *app) showBadExecution(id string, bad *store.RowError) error {
 	if a.raw {
 		return a.out.stored(string(bad.Raw))
 	}
-	// The two columns beside the JSON do not come with the error.
-	s := store.SummaryOfRow(id, "", 0, bad.Raw)
+	s := store.Summary{ID: id, Bad: bad}
+	if bad.Summary != nil {
+		s = *bad.Summary
+	}
 	if a.json {
 		var l line
-		l.text("id", id).null("definition_id")
-		if s.Status == "" {
-			l.null("status")
-		} else {
-			l.text("status", string(s.Status))
-		}
-		l.optional("outcome", s.Outcome).optional("active_path", s.ActivePath).null("version").
-			optional("parent_id", s.ParentID).json("finished_at", s.FinishedAt).bad(bad)
+		summaryLine(&l, s)
 		return a.out.jsonLine(&l)
 	}
-	fields := []field{{"execution", id}, {"status", string(s.Status)}, {"error", bad.Err.Error()}}
+	version := "?"
+	if !versionUnknown(s) {
+		version = fmt.Sprint(s.Version)
+	}
+	fields := []field{{"execution", id}, {"definition", s.DefinitionID}, {"status", string(s.Status)}, {"version", version}, {"error", bad.Err.Error()}}
 	if s.Status == "" {
-		fields[1].value = "?"
+		fields[2].value = "?"
 	}
 	if err := a.showFields(fields); err != nil {
 		return err

@@ -154,7 +154,7 @@ func TestControlReport(t *testing.T) {
 	}
 	for _, asJSON := range []bool{false, true} {
 		var b strings.Builder
-		a := &app{out: newOutput(&b), json: asJSON}
+		a := &app{out: newOutput(t.Context(), &b), json: asJSON}
 		err := a.showControlled(store.Suspend, report)
 		if err == nil || exitCode(err) != exitConflict || !strings.HasPrefix(err.Error(), `suspend: 2 of 3 executions failed, the first: execution "b"`) {
 			t.Errorf("the error is %v", err)

@@ -58,6 +58,8 @@ func exitCode(err error) int {
 	switch {
 	case err == nil, errors.Is(err, errOutputClosed):
 		return exitDone
+	case errors.Is(err, context.Canceled):
+		return exitFailed // wherever the interrupt came
 	case errors.As(err, &coded):
 		return coded.code
 	case errors.As(err, &opening):

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -173,11 +175,85 @@ func TestWritesNeedRW(t *testing.T) {
 		w.fails(exitUsage, "is open read-only: it is in WAL mode and at rest", args...)
 		w.fails(exitUsage, "; --rw opens it for writing", args...)
 	}
-	w.fails(exitUsage, "holds no session trees; with --rw --create their tables are added", "sessions")
+	w.fails(exitUsage, "holds no session trees; a command that writes adds their tables, with --rw --create", "sessions")
 	unchanged(t, w.store, before)
 
 	same(t, "ack with --rw", w.ok("--rw", "ack", "outbox", "26"), "acknowledged outbox entry 26\n")
 	w.fails(exitNotFound, "outbox entry 26 is already gone", "--rw", "ack", "outbox", "26")
+	// Reading adds nothing; writing says what it adds.
+	before = seen(t, w.store)
+	w.fails(exitUsage, "a command that writes adds their tables", "--rw", "--create", "sessions")
+	w.ok("--rw", "--create", "executions", "--json")
+	unchanged(t, w.store, before)
+	w.says = `treering: adding the tables for session trees to "` + w.store + "\"\n"
 	same(t, "a session in it", w.ok("--rw", "--create", "session", "create", "s", "--json"), `{"session_id":"s","kind":"session","expires_at":null}`+"\n")
+	w.says = ""
+	same(t, "another", w.ok("--rw", "--create", "session", "create", "t", "--json"), `{"session_id":"t","kind":"session","expires_at":null}`+"\n")
 	same(t, "its executions", fmt.Sprint(strings.Count(w.ok("executions", "--json"), "\n")), "81")
+}
+
+// A refused value, and a change of what is not there, make no default store.
+func TestRefusedWritesMakeNoStore(t *testing.T) {
+	for _, tt := range []struct {
+		code  int
+		stdin string
+		args  []string
+	}{
+		{exitFailed, "", []string{"append", "x", "--root", "--kind", "k", "--data", "[]"}},
+		{exitFailed, "", []string{"session", "create", ""}},
+		{exitFailed, "", []string{"session", "create", "x", "--kind", ""}},
+		{exitFailed, "", []string{"session", "create", "x", "--ttl", "-1"}},
+		{exitNotFound, "", []string{"append", "x", "--root", "--kind", "k", "--data", "{}"}},
+		{exitNotFound, "", []string{"session", "delete", "x"}},
+		{exitNotFound, "", []string{"session", "ttl", "x", "1"}},
+		{exitNotFound, "", []string{"ack", "outbox", "1"}},
+		{exitNotFound, "", []string{"fire", "x", "p", "--at", "1"}},
+		{exitNotFound, "", []string{"suspend", "x"}},
+		{exitNotFound, "", []string{"purge", "x", "--version", "1"}},
+		{exitDone, "", []string{"purge", "--expired"}},
+		{exitDone, "", []string{"commit"}},
+		{exitUsage, "{", []string{"commit"}},
+		{exitFailed, `{"execution":{"id":""}}`, []string{"commit"}},
+	} {
+		w := newWorld(t)
+		w.stdin = strings.NewReader(tt.stdin)
+		if r := w.run(tt.args...); r.code != tt.code {
+			t.Errorf("%q: code %d, want %d; %s", tt.args, r.code, tt.code, r.err)
+		}
+		unchanged(t, w.home, map[string]string{})
+	}
+	w := newWorld(t)
+	w.stdin = strings.NewReader(`{"execution":{"id":"x"}}`)
+	same(t, "a commit makes it", w.ok("commit"), `{"version":1,"seqs":[]}`+"\n")
+	same(t, "and is in it", lineCount(w.ok("executions", "--json")), "1")
+}
+
+// A store that --create cannot make is not said to be one.
+func TestLinkToNowhere(t *testing.T) {
+	w := newWorld(t)
+	w.store = filepath.Join(w.home, "link.db")
+	must(t, os.Symlink(filepath.Join(w.home, "nowhere", "x.db"), w.store))
+	if r := w.run("sessions"); r.code != exitUsage || strings.Contains(r.err, "--create") {
+		t.Errorf("%d %s", r.code, r.err)
+	}
+}
+
+// Tables of the trees' names with other columns are told as what they are.
+func TestTreeTablesOfAnotherVersion(t *testing.T) {
+	w := on(t, "harel-shop.db")
+	execute(t, w.store, "CREATE TABLE tree_sessions (id TEXT); CREATE TABLE tree_nodes (tree TEXT, id TEXT, parent_id TEXT, kind TEXT, data TEXT)")
+	for _, args := range [][]string{{"sessions"}, {"--rw", "--create", "session", "create", "x"}} {
+		w.fails(exitUsage, "not with the columns that this version knows", args...)
+	}
+	if out := w.ok("info"); !strings.Contains(out, "sessions    none that this version reads\n") || !strings.Contains(out, "not with the columns") {
+		t.Errorf("info: %s", out)
+	}
+}
+
+func TestDirectoryAsInput(t *testing.T) {
+	w := ours(t, exampleTrees(t))
+	w.fails(exitUsage, "is a directory", "commit", w.home)
+	w.fails(exitUsage, "is a directory", "append", "example", "--parent", "n1", "--kind", "k", "--data", "@"+w.home)
+	w.stdin = strings.NewReader(`{"execution":{"id":"` + strings.Repeat("x", maxInput) + `"}}`)
+	w.fails(exitFailed, fmt.Sprintf("treering: standard input, line 1: commit: is longer than %d bytes", maxInput), "commit")
 }

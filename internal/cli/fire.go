@@ -30,7 +30,7 @@ func (a *app) fireCommand() *cobra.Command {
 			if err := store.CheckFireAt(expected); err != nil {
 				return err
 			}
-			return a.withExecutions(ctx, writing, func(es store.ExecutionStore) error {
+			return a.withExecutions(ctx, changing, func(es store.ExecutionStore) error {
 				return a.fire(ctx, es, args[0], args[1], expected)
 			})
 		},

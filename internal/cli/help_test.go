@@ -19,7 +19,7 @@ func everyCommand(cmd *cobra.Command, visit func(*cobra.Command)) {
 func TestEveryCommandExplainsItself(t *testing.T) {
 	w := newWorld(t)
 	var names []string
-	a := &app{out: newOutput(&strings.Builder{})}
+	a := &app{out: newOutput(t.Context(), &strings.Builder{})}
 	everyCommand(a.rootCommand(), func(c *cobra.Command) {
 		names = append(names, strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), "treering"), " "))
 		if c.Short == "" || strings.HasSuffix(c.Short, ".") {

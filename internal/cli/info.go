@@ -19,7 +19,7 @@ treering -s shop.db info --json`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			return a.withStore(ctx, reading, func(o *locate.Opened) error {
+			return a.withStore(ctx, surveying, func(o *locate.Opened) error {
 				if o.Info.Backend != noBackend {
 					if err := o.Count(ctx); err != nil {
 						return err
@@ -85,6 +85,8 @@ func (a *app) showInfo(info locate.Info) error {
 		fields = append(fields, field{"executions", describeSet(s)})
 	}
 	switch {
+	case info.OtherTrees:
+		fields = append(fields, field{"sessions", "none that this version reads"})
 	case !info.TreeTables:
 		fields = append(fields, field{"sessions", "none: there are no tables for them"})
 	case info.Sessions == nil:

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"treering/store"
 )
@@ -36,15 +37,15 @@ func (a *app) readArgument(ctx context.Context, flag, value string) (string, err
 		return "", fmt.Errorf("read %s from %s: %w", flag, name, err)
 	}
 	if len(text) > maxInput {
-		return "", tooLong(flag)
+		return "", tooLong(flag, store.MaxDataBytes)
 	}
 	return string(text), nil
 }
 
-func tooLong(what string) error {
+func tooLong(what string, limit int) error {
 	return &store.ValueError{
 		Field:  what,
-		Reason: fmt.Sprintf("is longer than %d bytes", store.MaxDataBytes),
+		Reason: fmt.Sprintf("is longer than %d bytes", limit),
 		Err:    store.ErrTooLong,
 	}
 }
@@ -58,25 +59,44 @@ func (a *app) openInput(what, name string) (in io.Reader, shown string, done fun
 	if err != nil {
 		return nil, "", nil, usagef("read %s: %w", what, err)
 	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, "", nil, errors.Join(usagef("read %s: %q is a directory", what, name), f.Close())
+	}
 	return f, fmt.Sprintf("%q", name), f.Close, nil
 }
 
-// interruptible waits for fn or for the end of the context. A read of a terminal
-// or a pipe cannot be cancelled; it is left behind, and the process ends.
+// interruptible waits for fn, and after the end of the context no longer than grace.
+// A read or write of a terminal or a pipe cannot be cancelled, nor SQLite's wait for
+// another process; it is left behind, and the process ends. What fn sets counts only
+// if it has ended: a context that is done returns its error.
 func interruptible(ctx context.Context, fn func() error) error {
+	if ctx.Done() == nil {
+		return fn()
+	}
 	done := make(chan error, 1)
 	go func() { done <- fn() }()
 	select {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
 		return ctx.Err()
 	}
 }
 
+// grace is what is left after an interrupt for what does end by itself, such as
+// removing a private copy.
+const grace = 200 * time.Millisecond
+
 // lines yields the lines of an input that are not blank, with their numbers. A line
-// that is longer than maxInput is an error.
-func lines(ctx context.Context, in io.Reader, visit func(n int, line string) error) error {
+// that is longer than maxInput is an error, with its number too.
+func lines(ctx context.Context, in io.Reader, name string, visit func(n int, line string) error) error {
 	type read struct {
 		text string
 		err  error
@@ -102,14 +122,14 @@ func lines(ctx context.Context, in io.Reader, visit func(n int, line string) err
 		case r := <-next:
 			if strings.TrimSpace(r.text) != "" {
 				if err := visit(n, r.text); err != nil {
-					return err
+					return fmt.Errorf("%s, line %d: %w", name, n, err)
 				}
 			}
 			if errors.Is(r.err, io.EOF) {
 				return nil
 			}
 			if r.err != nil {
-				return fmt.Errorf("line %d: %w", n, r.err)
+				return fmt.Errorf("%s, line %d: %w", name, n, r.err)
 			}
 		case <-ctx.Done():
 			return ctx.Err()
@@ -125,12 +145,12 @@ func readLine(r *bufio.Reader) (string, error) {
 		piece, err := r.ReadSlice('\n')
 		b = append(b, piece...)
 		switch {
+		case len(b) > maxInput:
+			return "", tooLong("commit", maxInput)
 		case err == nil:
 			return string(bytes.TrimSuffix(b, []byte{'\n'})), nil
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return string(b), err
-		case len(b) > maxInput:
-			return "", tooLong("it")
 		}
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -23,16 +24,31 @@ type output struct {
 	terminal bool
 }
 
-func newOutput(w io.Writer) *output {
+func newOutput(ctx context.Context, w io.Writer) *output {
 	f, ok := w.(*os.File)
-	return &output{w: bufio.NewWriterSize(pipeWriter{w}, 1<<16), terminal: ok && term.IsTerminal(f)}
+	return &output{w: bufio.NewWriterSize(pipeWriter{ctx, w}, 1<<16), terminal: ok && term.IsTerminal(f)}
 }
 
-// pipeWriter tells the end of a reader from a failure.
-type pipeWriter struct{ w io.Writer }
+// pipeWriter tells the end of a reader from a failure, and an interrupt reaches it
+// even while nobody reads. A write that is left behind holds on to the buffer, which
+// bufio does not touch again after an error.
+type pipeWriter struct {
+	ctx context.Context //nolint:containedctx // an io.Writer has no other way to get it
+	w   io.Writer
+}
 
 func (p pipeWriter) Write(b []byte) (int, error) {
-	n, err := p.w.Write(b)
+	written := make(chan int, 1)
+	err := interruptible(p.ctx, func() error {
+		n, err := p.w.Write(b)
+		written <- n
+		return err
+	})
+	n := 0
+	select {
+	case n = <-written:
+	default:
+	}
 	if err != nil && isClosedPipe(err) {
 		err = errOutputClosed
 	}

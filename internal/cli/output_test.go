@@ -42,7 +42,7 @@ func TestLine(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	var b bytes.Buffer
-	o := newOutput(&b)
+	o := newOutput(t.Context(), &b)
 	table := o.table("nothing there", "A", "B", "C")
 	must(t, table.row("a", "", ""))
 	must(t, table.row("line\nbreak\ttab", "日本", "end"))

@@ -5,12 +5,22 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"treering/store"
+	"treering/store/locate"
 )
 
 // child is the program as a process of its own.
@@ -90,4 +100,57 @@ func TestExplorerWithoutATerminal(t *testing.T) {
 		t.Errorf("stderr %q", got)
 	}
 	unchanged(t, w.home, map[string]string{})
+}
+
+// An interrupt ends a command whose output nobody reads, and leaves no private copy.
+func TestInterruptWhileNobodyReads(t *testing.T) {
+	w := ours(t, func(o *locate.Opened) {
+		for i := range 600 {
+			must(t, o.Executions.Save(t.Context(), &store.Execution{ID: strconv.Itoa(i), DefinitionID: strings.Repeat("d", 1000)}))
+		}
+	})
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		cmd := w.child("executions", "--json")
+		temp := t.TempDir()
+		cmd.Env = append(cmd.Env, "TMPDIR="+temp)
+		r, out, err := os.Pipe()
+		must(t, err)
+		var errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = out, &errs
+		must(t, cmd.Start())
+		must(t, out.Close())
+		// The first bytes are the sign that it writes; the pipe holds no more than 64 KiB.
+		_, err = io.ReadFull(r, make([]byte, 10))
+		must(t, err)
+		must(t, cmd.Process.Signal(sig))
+		if got := code(cmd.Wait()); got != exitFailed || errs.String() != "treering: interrupted\n" {
+			t.Errorf("%v: code %d, %q", sig, got, errs.String())
+		}
+		must(t, r.Close())
+		unchanged(t, temp, map[string]string{})
+	}
+}
+
+// An interrupt ends a command that waits for another process's lock, with the code of
+// an interrupt, and long before the lock's own time is up.
+func TestInterruptWhileLocked(t *testing.T) {
+	w := ours(t, exampleTrees(t))
+	conn, err := sqlite.OpenConn(w.store, sqlite.OpenReadWrite)
+	must(t, err)
+	must(t, sqlitex.ExecuteTransient(conn, "BEGIN IMMEDIATE", nil))
+	start := time.Now()
+	ctx, cancel := context.WithCancel(t.Context())
+	w.ctx = ctx
+	timer := time.AfterFunc(100*time.Millisecond, cancel)
+	defer timer.Stop()
+	if r := w.run("session", "create", "x"); r.code != exitFailed || r.err != "treering: interrupted\n" {
+		t.Errorf("code %d, %q", r.code, r.err)
+	}
+	if took := time.Since(start); took > 3*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	must(t, sqlitex.ExecuteTransient(conn, "ROLLBACK", nil))
+	must(t, conn.Close())
+	w.ctx = t.Context()
+	w.fails(exitNotFound, "not found", "tree", "x")
 }

@@ -38,9 +38,9 @@ treering purge order-0004 --version 12`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if expired {
-				return a.withTrees(ctx, writing, func(ts store.TreeStore) error { return a.purgeExpired(ctx, ts) })
+				return a.withTrees(ctx, changing, func(ts store.TreeStore) error { return a.purgeExpired(ctx, ts) })
 			}
-			return a.withExecutions(ctx, writing, func(es store.ExecutionStore) error {
+			return a.withExecutions(ctx, changing, func(es store.ExecutionStore) error {
 				return a.purgeExecution(ctx, es, args[0], version)
 			})
 		},

@@ -41,6 +41,10 @@ treering session create build-7 --kind docker-build --ttl 36h`,
 			if err != nil {
 				return err
 			}
+			// A refused value makes no store.
+			if err := errors.Join(store.CheckID("session id", args[0]), store.CheckID("kind", kind)); err != nil {
+				return err
+			}
 			return a.withTrees(ctx, writing, func(ts store.TreeStore) error {
 				info, err := ts.CreateSession(ctx, args[0], kind, seconds)
 				if err != nil {
@@ -63,7 +67,7 @@ func (a *app) sessionDeleteCommand() *cobra.Command {
 		Args:    exactly("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			return a.withTrees(ctx, writing, func(ts store.TreeStore) error {
+			return a.withTrees(ctx, changing, func(ts store.TreeStore) error {
 				existed, err := ts.DeleteSession(ctx, args[0])
 				if err != nil {
 					return err
@@ -96,7 +100,7 @@ treering session ttl example none`,
 			if err != nil {
 				return err
 			}
-			return a.withTrees(ctx, writing, func(ts store.TreeStore) error {
+			return a.withTrees(ctx, changing, func(ts store.TreeStore) error {
 				info, err := ts.SetSessionTTL(ctx, args[0], seconds)
 				if err != nil {
 					return err

@@ -20,8 +20,20 @@ func several(t *testing.T) *world {
 func TestSeveralSets(t *testing.T) {
 	w := several(t)
 	const says = `several sets of execution tables: "harel" (3 executions), "other" (1 execution); choose one with --prefix`
-	for _, args := range [][]string{{"executions"}, {"info"}, {"sessions"}, {"ack", "outbox", "1"}} {
+	for _, args := range [][]string{{"executions"}, {"sessions"}, {"ack", "outbox", "1"}} {
 		w.fails(exitUsage, says, args...)
+	}
+	out := w.ok("info")
+	for _, says := range []string{"executions  3, prefix harel\n", "executions  1, prefix other, lacking ", "choose one with its prefix"} {
+		if !strings.Contains(out, says) {
+			t.Errorf("info does not say %q: %s", says, out)
+		}
+	}
+	sets := strict(t, "info", w.ok("info", "--json"))[0].Get("sets")
+	for i, want := range []string{`{"prefix":"harel","executions":3,"open":false,`, `{"prefix":"other","executions":1,"open":false,`} {
+		if !strings.Contains(string(sets), want) {
+			t.Errorf("set %d: %s", i, sets)
+		}
 	}
 	same(t, "harel", lineCount(w.ok("executions", "--prefix", "harel")), "3")
 	same(t, "other_", lineCount(w.ok("executions", "--prefix", "other_")), "1")
@@ -38,7 +50,7 @@ func TestAskForSet(t *testing.T) {
 		fails          bool
 	}{{"2\n", "other", false}, {" 1 \n", "harel", false}, {"2", "other", false}, {"3\n", "", true}, {"q\n", "", true}, {"", "", true}} {
 		var out strings.Builder
-		a := &app{stdin: strings.NewReader(tt.answer), out: newOutput(&out), store: w.store, storeGiven: true, now: w.clock}
+		a := &app{stdin: strings.NewReader(tt.answer), out: newOutput(t.Context(), &out), store: w.store, storeGiven: true, now: w.clock}
 		_, err := a.open(t.Context(), exploring)
 		sets, ok := asSets(err)
 		if !ok {
