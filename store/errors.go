@@ -153,6 +153,9 @@ type RowError struct {
 	Key   string // the row's key as text
 	Err   error
 	Raw   []byte
+	// Summary is what could be read of an execution, its columns at least, with this
+	// error as its Bad. Only a Load sets it: in a list the entry itself says that.
+	Summary *Summary
 }
 
 func (e *RowError) Error() string {
