@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -9,7 +10,7 @@ import (
 )
 
 func (a *app) ackCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "ack outbox|spawn SEQ",
 		Short: "Acknowledge one queue entry: remove it without delivering it",
 		Long: "Acknowledge one entry of the outbox or of the spawns: remove it without delivering it. A parent whose spawn is removed " +
@@ -21,13 +22,16 @@ treering ack spawn 2`,
 				return err
 			}
 			if args[0] != "outbox" && args[0] != "spawn" {
-				return usagef("treering ack takes outbox or spawn, not %q", args[0])
+				return usagef("ack takes outbox or spawn, not %q", args[0])
 			}
 			return nil
 		},
 		ValidArgs: []string{"outbox", "spawn"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			if looksNegative.MatchString(args[1]) {
+				return negativeSeq(args[1])
+			}
 			seq, err := strconv.ParseInt(args[1], 10, 64)
 			if err != nil {
 				return usagef("%q is no SEQ: a whole number, as treering %s lists it", args[1], map[string]string{"outbox": "outbox", "spawn": "spawns"}[args[0]])
@@ -48,8 +52,15 @@ treering ack spawn 2`,
 					var l line
 					return a.out.jsonLine(l.text("queue", args[0]).integer("seq", seq).boolean("acknowledged", true))
 				}
-				return a.out.raw("acknowledged " + what + " " + args[1] + "\n")
+				return a.out.raw(fmt.Sprintf("acknowledged %s %d\n", what, seq))
 			})
 		},
 	}
+	cmd.SetFlagErrorFunc(negativeNumber(negativeSeq))
+	return cmd
+}
+
+// negativeSeq refuses what no queue ever numbers an entry with.
+func negativeSeq(text string) error {
+	return &store.ValueError{Field: "SEQ", Reason: text + " is negative", Err: store.ErrBadLimit}
 }

@@ -18,8 +18,10 @@ func (a *app) appendCommand() *cobra.Command {
 		Short: "Append one node and print its id",
 		Long: "Append one node below --parent, or as the --root, and print its id. Appending the same node again changes nothing and succeeds; " +
 			"with --id, an append whose answer was lost can be repeated.",
-		Example: `treering append example --root --kind init --data '{"image_uuid":"base-image"}'
-treering append example --parent 019a2e4b-9cf9-78d6-988e-666864c47a46 --kind run --data @step.json`,
+		Example: `treering append example --root --kind init \
+--data '{"image_uuid":"base-image"}'
+treering append example --kind run --data @step.json \
+--parent 019a2e4b-9cf9-78d6-988e-666864c47a46`,
 		Args: exactly("SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -52,19 +54,19 @@ treering append example --parent 019a2e4b-9cf9-78d6-988e-666864c47a46 --kind run
 			})
 		},
 	}
-	cmd.Flags().StringVar(&parent, "parent", "", "append below this node")
+	cmd.Flags().StringVar(&parent, "parent", "", "append below the node `ID`")
 	cmd.Flags().BoolVar(&root, "root", false, "append the root of the session")
-	cmd.Flags().StringVar(&kind, "kind", "", "the kind of the node: run, stage, config")
-	cmd.Flags().StringVar(&data, "data", "", "a JSON object, @FILE, or - for standard input")
-	cmd.Flags().StringVar(&id, "id", "", "the id of the node, instead of a fresh one")
-	cmd.MarkFlagsOneRequired("parent", "root")
-	cmd.MarkFlagsMutuallyExclusive("parent", "root")
+	cmd.Flags().StringVar(&kind, "kind", "", "the `KIND` of the node, such as run, stage, config, init")
+	cmd.Flags().StringVar(&data, "data", "", "a `JSON` object, @FILE, or - for standard input")
+	cmd.Flags().StringVar(&id, "id", "", "the `ID` of the node, instead of a fresh one")
+	oneOf(cmd, "parent", "root")
 	required(cmd, "kind", "data")
+	completeWith(cmd, "data", filesAfterAt)
 	return cmd
 }
 
-// nodeData takes what can be read as JSON at all; whether a store takes it is for
-// the store to say.
+// nodeData takes what a strict reader of JSON takes; whether a store takes it, as it
+// does no key twice and nothing but objects, is for the store to say.
 func nodeData(text string) (store.JSON, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > store.MaxDataBytes {
@@ -74,14 +76,8 @@ func nodeData(text string) (store.JSON, error) {
 	if err != nil {
 		return "", usagef("--data is %w", err)
 	}
-	return j, nil
-}
-
-// required marks flags as required; they exist, so it cannot fail.
-func required(cmd *cobra.Command, names ...string) {
-	for _, name := range names {
-		if err := cmd.MarkFlagRequired(name); err != nil {
-			panic(err)
-		}
+	if _, nonFinite := store.Strict(j); nonFinite {
+		return "", usagef("--data is not JSON: NaN and the infinities are no JSON numbers")
 	}
+	return j, nil
 }

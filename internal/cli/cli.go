@@ -6,13 +6,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
-	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
 
 	"treering/store"
@@ -36,16 +35,21 @@ func (a *app) run(ctx context.Context, args []string) int {
 	a.out = newOutput(ctx, a.stdout)
 	root := a.rootCommand()
 	root.SetArgs(args)
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.help(ctx, cmd) })
+	var helpErr error
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { helpErr = a.help(ctx, cmd) })
 	err := root.ExecuteContext(ctx)
-	if ferr := a.out.flush(); err == nil {
-		err = ferr
-	} // what failed first says more
-	if isClosedPipe(err) { // from under cobra, which writes past a.out
-		err = errOutputClosed
-	}
 	if !a.running {
 		err = typed(err)
+	}
+	// What failed first says more.
+	if err == nil {
+		err = helpErr
+	}
+	if ferr := a.out.flush(); err == nil {
+		err = ferr
+	}
+	if isClosedPipe(err) { // past a.out
+		err = errOutputClosed
 	}
 	code := exitCode(err)
 	if code != exitDone {
@@ -54,21 +58,12 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return code
 }
 
-// help shows a command's help as fang draws it. Nothing else goes through fang: for
-// the colours of an error it would ask the terminal what its background is, and the
-// answer may come after the program has ended.
-func (a *app) help(ctx context.Context, cmd *cobra.Command) {
-	again := a.rootCommand()
-	again.SetArgs(append(strings.Fields(cmd.CommandPath())[1:], "--help"))
-	// A help text that nobody reads is no error; nothing else can fail here.
-	_ = fang.Execute(ctx, again, fang.WithVersion(again.Version), fang.WithoutManpage(), fang.WithErrorHandler(func(io.Writer, fang.Styles, error) {}))
-}
-
-// typed sorts an error from before a command's own work: a refused value, or
-// something in what was typed.
+// typed sorts an error from before a command's own work: a refused value, output
+// that cannot be written, or something in what was typed.
 func typed(err error) error {
 	var refused *store.ValueError
-	if err == nil || errors.Is(err, errOutputClosed) || errors.As(err, &refused) {
+	var written *fs.PathError
+	if err == nil || errors.Is(err, errOutputClosed) || errors.As(err, &refused) || errors.As(err, &written) {
 		return err
 	}
 	return &codedError{exitUsage, err}

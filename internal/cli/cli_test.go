@@ -40,6 +40,7 @@ type world struct {
 	stdin io.Reader
 	now   time.Time
 	ctx   context.Context
+	env   string // one more variable
 	says  string // what a command that succeeds says on stderr
 }
 
@@ -95,7 +96,7 @@ func (w *world) plain(args ...string) result {
 	var out, errs bytes.Buffer
 	a := &app{
 		stdin: w.stdin, stdout: &out, stderr: &errs,
-		env: locate.Environ{"HOME=" + w.home, "LANG=C.UTF-8"},
+		env: locate.Environ{"HOME=" + w.home, "LANG=C.UTF-8", w.env},
 		now: func() time.Time { return w.now },
 	}
 	r := result{code: a.run(w.ctx, args)}

@@ -31,13 +31,16 @@ treering demo --into demo.db --create`,
 			ctx := cmd.Context()
 			if cmd.Flags().Changed("into") {
 				if a.storeGiven {
-					return usagef("treering demo takes --into or -s, not both")
+					return usagef("demo takes --into or -s, not both")
 				}
 				a.store, a.storeGiven = into, true
 				return a.withStore(ctx, writing, func(o *locate.Opened) error { return a.seed(ctx, o, true) })
 			}
 			if a.storeGiven {
-				return usagef("treering demo opens a store of its own; to seed one write: treering demo --into %q", a.store)
+				return usagef("demo opens a store of its own; to seed one write: treering demo --into %q", a.store)
+			}
+			if a.prefixGiven {
+				return usagef("demo opens a store of its own, which has one set of tables; --prefix goes with --into")
 			}
 			return a.temporaryStore(ctx, func(o *locate.Opened) error {
 				if err := a.seed(ctx, o, false); err != nil {
@@ -50,7 +53,7 @@ treering demo --into demo.db --create`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&into, "into", "", "seed this store and end")
+	cmd.Flags().StringVar(&into, "into", "", "seed this `STORE` and end")
 	return cmd
 }
 

@@ -12,13 +12,13 @@ import (
 
 func (a *app) executionsCommand() *cobra.Command {
 	var filter store.ExecutionFilter
-	var statuses []string
-	var definition string
+	var statuses, definitions []string
 	cmd := &cobra.Command{
 		Use:   "executions",
 		Short: "List the executions",
 		Long: "List the executions in the order of their ids. A row that cannot be read is listed with its error. " +
-			"Status words compare without regard to case, and any word is allowed.",
+			"Status words compare without regard to case, and any word is allowed. A column that differs from the JSON beside it is noted at the " +
+			"end of its row; with --json, treering execution tells it.",
 		Example: `treering executions --status RUNNING --status FAILED
 treering executions --definition shop --roots --json`,
 		Args: exactly(),
@@ -27,8 +27,12 @@ treering executions --definition shop --roots --json`,
 			for _, s := range statuses {
 				filter.Status = append(filter.Status, store.Status(s))
 			}
-			if cmd.Flags().Changed("definition") {
-				filter.DefinitionID = &definition
+			switch len(definitions) {
+			case 0:
+			case 1:
+				filter.DefinitionID = &definitions[0]
+			default:
+				return usagef("executions takes one --definition, not %d", len(definitions))
 			}
 			return a.withExecutions(ctx, reading, func(es store.ExecutionStore) error {
 				return list(a, a.summaryPrinter(ctx, es), func(p store.PageRequest) (store.Page[store.Summary], error) {
@@ -37,8 +41,8 @@ treering executions --definition shop --roots --json`,
 			})
 		},
 	}
-	cmd.Flags().StringArrayVar(&statuses, "status", nil, "only with this status; may be repeated")
-	cmd.Flags().StringVar(&definition, "definition", "", "only of this definition")
+	cmd.Flags().StringArrayVar(&statuses, "status", nil, "only with this `STATUS`; may be repeated")
+	cmd.Flags().StringArrayVar(&definitions, "definition", nil, "only of this `DEFINITION`")
 	cmd.Flags().BoolVar(&filter.RootsOnly, "roots", false, "only those without a parent")
 	var words []string
 	for _, s := range store.Statuses() {
@@ -117,11 +121,4 @@ func storedExecution(exe *store.Execution) (string, error) {
 		return text, nil
 	}
 	return exe.Encode(exe.Version)
-}
-
-// complete offers words for a flag that exists.
-func complete(cmd *cobra.Command, flag string, words ...string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err)
-	}
 }

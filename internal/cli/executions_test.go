@@ -115,8 +115,8 @@ func TestFire(t *testing.T) {
 	w.fails(exitConflict, "is armed for 1796043600.25 now, not 1796043600.0; nothing was fired", "fire", "order-1", "Payment", "--at", "1796043600")
 	w.fails(exitConflict, "is due already, since 2026-11-30 11:59:00Z", "fire", "order-1", "Late", "--at", "1796039940")
 	w.fails(exitConflict, "is its time to live", "fire", "order-1", "@ttl", "--at", "1796047200.0")
-	w.fails(exitFailed, "fire_at: +Inf is not a time", "fire", "order-1", "Payment", "--at", "inf")
-	w.fails(exitFailed, "fire_at: NaN is not a time", "fire", "order-1", "Payment", "--at", "nan")
+	w.fails(exitFailed, "--at: inf is not a time", "fire", "order-1", "Payment", "--at", "inf")
+	w.fails(exitFailed, "--at: nan is not a time", "fire", "order-1", "Payment", "--at", "nan")
 	same(t, "nothing was fired", w.ok("timers", "--json"), timers)
 
 	same(t, "fire", w.ok("fire", "order-1", "Payment", "--at", at),

@@ -100,34 +100,40 @@ func TestUsage(t *testing.T) {
 		args []string
 	}{
 		{"unknown flag: --nope", []string{"sessions", "--nope"}},
-		{"needs an argument", []string{"sessions", "--kind"}},
-		{`invalid argument "x"`, []string{"sessions", "--limit", "x"}},
-		{"treering nodes needs SESSION", []string{"nodes"}},
-		{"treering history needs NODE", []string{"history", "example"}},
-		{"treering node needs SESSION and NODE", []string{"node"}},
-		{`treering sessions does not take "x"`, []string{"sessions", "x"}},
-		{`treering session has no command "rename"; it has create, delete, ttl`, []string{"session", "rename"}},
-		{"treering session needs a command: create, delete, ttl", []string{"session"}},
+		{"--kind needs a value: KIND", []string{"sessions", "--kind"}},
+		{`--limit takes a whole number, not "x"`, []string{"sessions", "--limit", "x"}},
+		{"treering: nodes needs SESSION", []string{"nodes"}},
+		{"treering: history needs NODE", []string{"history", "example"}},
+		{"treering: node needs SESSION and NODE", []string{"node"}},
+		{`treering: sessions does not take "x"`, []string{"sessions", "x"}},
+		{`treering: session has no command "rename"; it has create, delete, ttl`, []string{"session", "rename"}},
+		{"treering: session needs a command: create, delete, ttl", []string{"session"}},
 		{`"later" is no time to live`, []string{"session", "create", "x", "--ttl", "later"}},
 		{`"1h2x" is no time to live`, []string{"session", "ttl", "example", "1h2x"}},
 		{"unknown shorthand flag", []string{"session", "ttl", "example", "-x"}},
-		{"required flag(s)", []string{"append", "example", "--root", "--data", "{}"}},
-		{"at least one of the flags in the group [parent root]", []string{"append", "example", "--kind", "run", "--data", "{}"}},
-		{"[parent root]", []string{"append", "example", "--root", "--parent", "n1", "--kind", "run", "--data", "{}"}},
+		{"append needs --kind", []string{"append", "example", "--root", "--data", "{}"}},
+		{"append needs --parent or --root", []string{"append", "example", "--kind", "run", "--data", "{}"}},
+		{"append takes --parent or --root, not both", []string{"append", "example", "--root", "--parent", "n1", "--kind", "run", "--data", "{}"}},
 		{"--data is not JSON", []string{"append", "example", "--parent", "n1", "--kind", "run", "--data", "{"}},
 		{"--data is not JSON", []string{"append", "example", "--parent", "n1", "--kind", "run", "--data", ""}},
 		{"read --data: open ", []string{"append", "example", "--parent", "n1", "--kind", "run", "--data", "@" + w.home + "/missing"}},
 		{"read commits: open ", []string{"commit", w.home + "/missing"}},
-		{`treering ack takes outbox or spawn, not "inbox"`, []string{"ack", "inbox", "1"}},
+		{`treering: ack takes outbox or spawn, not "inbox"`, []string{"ack", "inbox", "1"}},
 		{`"one" is no SEQ`, []string{"ack", "outbox", "one"}},
-		{"required flag(s)", []string{"fire", "x", "p"}},
+		{"fire needs --at", []string{"fire", "x", "p"}},
 		{`--at "soon" is no time`, []string{"fire", "x", "p", "--at", "soon"}},
 		{"needs --expired, or an EXECUTION", []string{"purge"}},
 		{"needs --version", []string{"purge", "x"}},
 		{"not both", []string{"purge", "x", "--expired"}},
 		{"--raw and --json exclude each other", []string{"nodes", "example", "--raw", "--json"}},
 		{`there is no command "nope" to explain`, []string{"help", "nope"}},
-		{`treering completion has no command "tcsh"`, []string{"completion", "tcsh"}},
+		{`there is no command "session nope" to explain`, []string{"help", "session", "nope"}},
+		{"append needs --data and --kind", []string{"append", "example", "--root"}},
+		{"--data is not JSON: NaN", []string{"append", "example", "--parent", "n1", "--kind", "run", "--data", `{"a":[-Infinity]}`}},
+		{`"1_000" is no time to live`, []string{"session", "ttl", "example", "1_000"}},
+		{`--at "0x1p3" is no time`, []string{"fire", "x", "p", "--at", "0x1p3"}},
+		{"executions takes one --definition, not 2", []string{"executions", "--definition", "a", "--definition", "b"}},
+		{`treering: completion has no command "tcsh"`, []string{"completion", "tcsh"}},
 		{`no execution tables with prefix "other"`, []string{"executions", "--prefix", "other"}},
 	} {
 		w.fails(exitUsage, tt.says, tt.args...)
@@ -135,7 +141,10 @@ func TestUsage(t *testing.T) {
 	w.store = ""
 	w.fails(exitUsage, `"shop.db" is not a command; to run one on the store "shop.db" write: treering -s STORE COMMAND`, "shop.db", "executions")
 	w.fails(exitUsage, `"exections" is neither a command nor a file; is it execution or executions?`, "exections")
+	w.fails(exitUsage, `there is no file "sessions"; without -- it is a command`, "--", "sessions")
 	w.fails(exitUsage, "the locator is empty", "-s", "", "sessions")
+	w.fails(exitUsage, "there is no prefix to choose", "-s", "memory:", "--prefix", "x", "sessions")
+	w.fails(exitUsage, "--prefix goes with --into", "demo", "--prefix", "x")
 	w.fails(exitUsage, `the store is named twice, "a" and with -s "b"`, "a", "-s", "b")
 	w.fails(exitUsage, "the explorer needs a terminal")
 	w.fails(exitUsage, "the explorer needs a terminal", "memory:")
@@ -256,4 +265,24 @@ func TestDirectoryAsInput(t *testing.T) {
 	w.fails(exitUsage, "is a directory", "append", "example", "--parent", "n1", "--kind", "k", "--data", "@"+w.home)
 	w.stdin = strings.NewReader(`{"execution":{"id":"` + strings.Repeat("x", maxInput) + `"}}`)
 	w.fails(exitFailed, fmt.Sprintf("treering: standard input, line 1: commit: is longer than %d bytes", maxInput), "commit")
+}
+
+// A negative number among the arguments is a value, not a flag.
+func TestNegativeNumbers(t *testing.T) {
+	w := ours(t, exampleTrees(t))
+	for _, n := range []string{"-0", "-0.0", "-1", "-.5", "-1h"} {
+		w.fails(exitFailed, "is not a time to live", "session", "ttl", "example", n)
+		w.fails(exitFailed, "is not a time to live", "session", "ttl", "example", "--", n)
+		w.fails(exitFailed, "is not a time to live", "session", "create", "x", "--ttl", n)
+	}
+	w.fails(exitFailed, "SEQ: -1 is negative", "ack", "outbox", "-1")
+	w.fails(exitFailed, "SEQ: -1 is negative", "ack", "spawn", "--", "-1")
+	w.fails(exitNotFound, "outbox entry 4 is already gone", "ack", "outbox", "+4")
+}
+
+// On a terminal that cannot place text there is no explorer.
+func TestDumbTerminal(t *testing.T) {
+	w := newWorld(t)
+	w.env = "TERM=dumb"
+	w.fails(exitUsage, "than TERM=dumb says", "memory:")
 }

@@ -28,9 +28,15 @@ func (a *app) explore(cmd *cobra.Command, args []string) error {
 	}
 	if !a.interactive() {
 		if len(args) == 1 && !exists(args[0]) {
+			if found, _, err := cmd.Find(args); err == nil && found != cmd { // it came after --
+				return usagef("there is no file %q; without -- it is a command", args[0])
+			}
 			if like := suggestions(cmd, args[0]); like != "" {
 				return usagef("%q is neither a command nor a file; is it %s?", args[0], like)
 			}
+		}
+		if a.dumb() {
+			return usagef("the explorer needs a terminal that can do more than TERM=dumb says; treering --help lists the commands that do not")
 		}
 		return usagef("the explorer needs a terminal; treering --help lists the commands that do not")
 	}
@@ -64,8 +70,11 @@ func suggestions(cmd *cobra.Command, typed string) string {
 // interactive reports whether there is a person at a terminal.
 func (a *app) interactive() bool {
 	in, ok := a.stdin.(*os.File)
-	return ok && a.out.terminal && term.IsTerminal(in)
+	return ok && a.out.terminal && term.IsTerminal(in) && !a.dumb()
 }
+
+// dumb reports whether the terminal cannot place text.
+func (a *app) dumb() bool { return a.env.Get("TERM") == "dumb" }
 
 func (a *app) runExplorer(ctx context.Context, o *locate.Opened) error {
 	return ui.Run(ctx, ui.Options{Opened: o, Input: a.stdin, Output: a.stdout, Env: a.env, Now: a.now})

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -23,19 +21,19 @@ func (a *app) fireCommand() *cobra.Command {
 		Args:    exactly("EXECUTION", "PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			expected, err := strconv.ParseFloat(at, 64)
-			if err != nil && !errors.Is(err, strconv.ErrRange) {
+			expected, err := parseNumber(at)
+			if err != nil {
 				return usagef("--at %q is no time: epoch seconds as treering timers lists them", at)
 			}
-			if err := store.CheckFireAt(expected); err != nil {
-				return err
+			if store.CheckFireAt(expected) != nil {
+				return &store.ValueError{Field: "--at", Reason: at + " is not a time", Err: store.ErrBadTime}
 			}
 			return a.withExecutions(ctx, changing, func(es store.ExecutionStore) error {
 				return a.fire(ctx, es, args[0], args[1], expected)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&at, "at", "", "the time the timer is armed for, in epoch seconds")
+	cmd.Flags().StringVar(&at, "at", "", "the `TIME` the timer is armed for, in epoch seconds")
 	required(cmd, "at")
 	return cmd
 }
@@ -92,7 +90,7 @@ func findTimer(ctx context.Context, es store.ExecutionStore, id, path string) (s
 	case err != nil:
 		return store.Timer{}, err
 	case found == nil:
-		return store.Timer{}, fmt.Errorf("execution %q has no timer %q: %w", id, path, store.ErrNotFound)
+		return store.Timer{}, notFoundf("execution %q has no timer %q", id, path)
 	case found.Bad != nil:
 		return store.Timer{}, found.Bad
 	}

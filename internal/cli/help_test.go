@@ -2,6 +2,9 @@ package cli
 
 import (
 	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -48,6 +51,12 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 		if !strings.Contains(long, "USAGE") {
 			t.Errorf("%q --help: %s", name, long)
 		}
+		for line := range strings.Lines(long) {
+			line = strings.TrimSuffix(line, "\n")
+			if strings.HasSuffix(line, " ") || len(line) > helpWidth && !strings.Contains(line, w.home) && !strings.HasPrefix(name, "completion ") {
+				t.Errorf("%q --help: the line %q", name, line)
+			}
+		}
 	}
 	help := w.ok("--help")
 	for _, says := range []string{"config.toml", "TREERING_STORE", w.home + "/.local/share/treering/treering.db", w.home + "/.local/state/treering",
@@ -59,9 +68,69 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 	same(t, "help", w.ok("help", "fire"), w.ok("fire", "--help"))
 }
 
+// Flags show the value that they take, and which of them are needed.
+func TestHelpOfFlags(t *testing.T) {
+	w := newWorld(t)
+	for _, tt := range []struct{ command, says string }{
+		{"append", "--data JSON       A JSON object, @FILE, or - for standard input (required)"},
+		{"append", "--parent ID       Append below the node ID (required: --parent or --root)"},
+		{"append", "--kind KIND       The KIND of the node, such as run, stage, config, init"},
+		{"fire", "--at TIME         The TIME the timer is armed for, in epoch seconds\n                      (required)"},
+		{"sessions", "-s --store STORE  Open this STORE"},
+		{"sessions", "--limit N         List no more than N; 0, the default, lists all"},
+		{"sessions", "--json            One JSON"},
+		{"session create", "(none)"},
+	} {
+		if help := w.ok(append(strings.Fields(tt.command), "--help")...); !strings.Contains(help, tt.says) {
+			t.Errorf("%s --help does not say %q: %s", tt.command, tt.says, help)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		width int
+		tail  int
+		want  string
+	}{
+		{"", 5, 0, ""},
+		{"one two three", 7, 0, "one two\nthree"},
+		{"one two", 7, 1, "one\ntwo"},
+		{"longer than", 3, 0, "longer\nthan"},
+		{"a\n\nb c d", 3, 0, "a\n\nb c\nd"},
+		{"2  not to be opened", 12, 0, "2  not to be\n   opened"},
+		{"  as it is, whatever", 5, 0, "  as it is, whatever"},
+	} {
+		same(t, tt.text, wrap(tt.text, tt.width, tt.tail), tt.want)
+	}
+}
+
+// The page is one that man can show.
+func TestManPageIsShown(t *testing.T) {
+	man, err := exec.LookPath("man")
+	if err != nil {
+		t.Skip("no man here")
+	}
+	file := filepath.Join(t.TempDir(), "treering.1")
+	must(t, os.WriteFile(file, []byte(newWorld(t).ok("man")), 0o600))
+	cmd := exec.Command(man, "--warnings", "-l", file)
+	cmd.Env = append(os.Environ(), "MANWIDTH=80", "LC_ALL=C")
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil || errs.Len() > 0 {
+		t.Fatalf("man: %v %s", err, errs.String())
+	}
+	if !strings.Contains(string(out), "EXIT STATUS") {
+		t.Errorf("man shows %s", out)
+	}
+}
+
 func TestManPage(t *testing.T) {
 	page := newWorld(t).ok("man")
-	for _, says := range []string{".TH TREERING 1", ".SH EXIT STATUS", ".SH FILES", ".SH ENVIRONMENT", `\fB-s --store\fP`, `\fBexecutions\fP`} {
+	for _, says := range []string{".TH TREERING 1", ".SH EXIT STATUS", ".SH FILES", ".SH ENVIRONMENT", `\fB\-s \-\-store\fP \fISTORE\fP`, `.SS \fBexecutions\fP`,
+		`[\fIOPTION\fP...] \fICOMMAND\fP`, `"emits": [{"target_id": ...`, `.SS \fBsession create\fP NAME`, `\fB\-\-kind\fP \fIKIND\fP`, "(required)"} {
 		if !strings.Contains(page, says) {
 			t.Errorf("the page does not say %q", says)
 		}
@@ -69,8 +138,11 @@ func TestManPage(t *testing.T) {
 	if strings.Contains(page, "%!") {
 		t.Error("a percent sign was taken for a verb")
 	}
-	if strings.Contains(page, `\fB--s `) {
-		t.Error("a short name with two dashes")
+	if n := strings.Count(page, `\-\-help\fP`); n != 1 {
+		t.Errorf("--help is listed %d times", n)
+	}
+	if n := strings.Count(page, `\-\-limit\fP`); n != 1 {
+		t.Errorf("--limit is listed %d times", n)
 	}
 }
 
@@ -95,10 +167,31 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("completion %s: %.100s", shell, out)
 		}
 	}
-	// Shells ask like this, and ignore what is said on stderr.
-	var out strings.Builder
-	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: io.Discard, now: w.clock}
-	if code := a.run(t.Context(), []string{"__complete", "executions", "--status", "R"}); code != exitDone || !strings.Contains(out.String(), "RUNNING\n") {
-		t.Errorf("__complete: code %d, %q", code, out.String())
+	// Shells ask like this, and ignore what is said on stderr. The number after the
+	// colon is 0 where the shell is to offer files, 4 where it is not.
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "step.json"), nil, 0o600))
+	must(t, os.Mkdir(filepath.Join(dir, "steps"), 0o700))
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"executions", "--status", "RU"}, "RUNNING\nSUSPENDED\nCANCELLING\nDONE\nCANCELLED\nFAILED\n:4\n"},
+		{[]string{"sho"}, ":0\n"},
+		{[]string{"./x"}, ":0\n"},
+		{[]string{"-s", ""}, ":0\n"},
+		{[]string{"demo", "--into", ""}, ":0\n"},
+		{[]string{"commit", ""}, ":0\n"},
+		{[]string{"nodes", ""}, ":4\n"},
+		{[]string{"append", "x", "--kind", ""}, ":4\n"},
+		{[]string{"ack", "o"}, "outbox\n:4\n"},
+		{[]string{"append", "x", "--data", "@" + dir + "/step"}, "@" + dir + "/step.json\n@" + dir + "/steps/\n:6\n"},
+		{[]string{"append", "x", "--data", "@" + dir + "/step."}, "@" + dir + "/step.json\n:4\n"},
+	} {
+		var out strings.Builder
+		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: io.Discard, now: w.clock}
+		if code := a.run(t.Context(), append([]string{"__complete"}, tt.args...)); code != exitDone || !strings.HasSuffix(out.String(), tt.want) {
+			t.Errorf("%q: code %d, %q, want %q", tt.args, code, out.String(), tt.want)
+		}
 	}
 }

@@ -98,10 +98,12 @@ func TestFullOutput(t *testing.T) {
 		t.Skip("no /dev/full here")
 	}
 	w := on(t, "harel-shop.db")
-	var errs bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: full, stderr: &errs, env: []string{"HOME=" + w.home}, now: w.clock}
-	if code := a.run(t.Context(), []string{"-s", w.store, "executions"}); code != exitFailed || !strings.Contains(errs.String(), "no space left") {
-		t.Errorf("code %d, %q", code, errs.String())
+	for _, args := range [][]string{{"executions"}, {"--help"}, {"help", "fire"}, {"--version"}, {"version"}, {"man"}} {
+		var errs bytes.Buffer
+		a := &app{stdin: strings.NewReader(""), stdout: full, stderr: &errs, env: []string{"HOME=" + w.home}, now: w.clock}
+		if code := a.run(t.Context(), append([]string{"-s", w.store}, args...)); code != exitFailed || !strings.Contains(errs.String(), "no space left") {
+			t.Errorf("%q: code %d, %q", args, code, errs.String())
+		}
 	}
 	must(t, full.Close())
 }

@@ -23,15 +23,15 @@ treering purge order-0004 --version 12`,
 			versioned := cmd.Flags().Changed("version")
 			switch {
 			case len(args) > 1:
-				return usagef("treering purge does not take %q", args[1])
+				return usagef("purge does not take %q", args[1])
 			case expired && (len(args) == 1 || versioned):
-				return usagef("treering purge takes --expired or an EXECUTION with its --version, not both")
+				return usagef("purge takes --expired or an EXECUTION with its --version, not both")
 			case expired:
 				return nil
 			case len(args) == 0:
-				return usagef("treering purge needs --expired, or an EXECUTION with its --version")
+				return usagef("purge needs --expired, or an EXECUTION with its --version")
 			case !versioned:
-				return usagef("treering purge %q needs --version, the one that treering execution shows", args[0])
+				return usagef("purge %q needs --version, the one that treering execution shows", args[0])
 			}
 			return nil
 		},
@@ -46,7 +46,7 @@ treering purge order-0004 --version 12`,
 		},
 	}
 	cmd.Flags().BoolVar(&expired, "expired", false, "remove all expired sessions")
-	cmd.Flags().Int64Var(&version, "version", 0, "the version that the execution must still have")
+	cmd.Flags().Int64Var(&version, "version", 0, "the version `N` that the execution must still have")
 	return cmd
 }
 

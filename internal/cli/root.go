@@ -28,6 +28,9 @@ treering -s shop.db executions --status RUNNING --json`,
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.storeGiven, a.prefixGiven = cmd.Flags().Changed("store"), cmd.Flags().Changed("prefix")
+			if err := checkFlags(cmd); err != nil {
+				return err
+			}
 			if a.raw && a.json {
 				return usagef("--raw and --json exclude each other")
 			}
@@ -39,16 +42,16 @@ treering -s shop.db executions --status RUNNING --json`,
 	root.Version = thisBuild().String()
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.SetIn(a.stdin)
-	root.SetOut(a.stdout)
+	root.SetOut(a.out)
 	root.SetErr(a.stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &codedError{exitUsage, err} })
+	root.SetFlagErrorFunc(flagError)
 
 	f := root.PersistentFlags()
-	f.StringVarP(&a.store, "store", "s", "", "the store, instead of $TREERING_STORE or the default one")
+	f.StringVarP(&a.store, "store", "s", "", "open this `STORE`, instead of $TREERING_STORE or the default one")
 	f.BoolVar(&a.rw, "rw", false, "open for writing what another program made")
-	f.BoolVar(&a.create, "create", false, "make the file if it is missing or empty; with --rw add tables that are lacking")
-	f.StringVar(&a.prefix, "prefix", "", "the set of execution tables, where a file holds several")
-	f.IntVar(&a.limit, "limit", 0, "list no more than this many")
+	f.BoolVar(&a.create, "create", false, "make the file if it is missing or empty; with --rw a command that writes adds tables that are lacking, and says so")
+	f.StringVar(&a.prefix, "prefix", "", "the execution tables with this `PREFIX`, where a file holds several sets")
+	f.IntVar(&a.limit, "limit", 0, "list no more than `N`; 0, the default, lists all")
 	f.BoolVar(&a.json, "json", false, "one JSON object a line")
 
 	root.AddGroup(
@@ -71,6 +74,7 @@ treering -s shop.db executions --status RUNNING --json`,
 	root.SetHelpCommand(a.helpCommand())
 	root.SuggestionsMinimumDistance = 2
 	needsCommand(root, "completion")
+	completeArguments(root)
 	a.markRunning(root)
 	return root
 }
@@ -109,9 +113,9 @@ func onlyBelow(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if len(args) > 0 {
-		return usagef("%s has no command %q; it has %s", cmd.CommandPath(), args[0], strings.Join(names, ", "))
+		return usagef("%s has no command %q; it has %s", named(cmd), args[0], strings.Join(names, ", "))
 	}
-	return usagef("%s needs a command: %s", cmd.CommandPath(), strings.Join(names, ", "))
+	return usagef("%s needs a command: %s", named(cmd), strings.Join(names, ", "))
 }
 
 // helpCommand is cobra's, with an unknown topic as an error like any other.
@@ -121,14 +125,17 @@ func (a *app) helpCommand() *cobra.Command {
 		Short: "Explain a command",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			topic, rest, err := cmd.Root().Find(args)
-			if err != nil || topic == cmd.Root() && len(rest) > 0 {
+			if err != nil || len(rest) > 0 {
 				return usagef("there is no command %q to explain", strings.Join(args, " "))
 			}
-			topic.InitDefaultHelpFlag()
-			topic.InheritedFlags() // merges them in
 			return topic.Help()
 		},
 	}
+}
+
+// named is a command's name in an error, which begins with the program's.
+func named(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
 // exactly is cobra's check of the number of arguments, with their names.
@@ -138,9 +145,9 @@ func between(least, most int, names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return usagef("%s needs %s", cmd.CommandPath(), strings.Join(names[len(args):least], " and "))
+			return usagef("%s needs %s", named(cmd), strings.Join(names[len(args):least], " and "))
 		case most >= 0 && len(args) > most:
-			return usagef("%s does not take %q", cmd.CommandPath(), args[most])
+			return usagef("%s does not take %q", named(cmd), args[most])
 		}
 		return nil
 	}

@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"treering/store"
 )
@@ -54,8 +52,8 @@ treering session create build-7 --kind docker-build --ttl 36h`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&kind, "kind", "session", "the kind of the session")
-	cmd.Flags().StringVar(&ttl, "ttl", "none", "time to live: SECONDS, a DURATION like 90m or 7d, or none")
+	cmd.Flags().StringVar(&kind, "kind", "session", "the `KIND` of the session")
+	cmd.Flags().StringVar(&ttl, "ttl", "none", "time to live: `TTL` is SECONDS, a DURATION like 90m or 7d, or none")
 	return cmd
 }
 
@@ -109,16 +107,12 @@ treering session ttl example none`,
 			})
 		},
 	}
-	// A negative number looks like a flag; it is a value that is refused.
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		var unknown *pflag.NotExistError
-		if errors.As(err, &unknown) {
-			if _, ttlErr := parseTTL("-" + unknown.GetSpecifiedShortnames()); errors.Is(ttlErr, store.ErrBadTTL) {
-				return ttlErr
-			}
+	cmd.SetFlagErrorFunc(negativeNumber(func(text string) error {
+		if _, err := parseTTL(text); errors.Is(err, store.ErrBadTTL) {
+			return err
 		}
-		return &codedError{exitUsage, err}
-	})
+		return nil
+	}))
 	return cmd
 }
 
@@ -128,11 +122,14 @@ func parseTTL(text string) (*float64, error) {
 	if strings.EqualFold(text, "none") {
 		return nil, nil
 	}
-	seconds, err := strconv.ParseFloat(text, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
+	seconds, err := parseNumber(text)
+	if err != nil {
 		if seconds, err = parseDuration(text); err != nil {
 			return nil, usagef("%q is no time to live: SECONDS, a DURATION like 90m or 7d, or none", text)
 		}
+	}
+	if seconds == 0 && strings.HasPrefix(text, "-") {
+		return nil, &store.ValueError{Field: "ttl", Reason: text + " is not a time to live: zero or more seconds, or none", Err: store.ErrBadTTL}
 	}
 	return &seconds, store.CheckTTL(&seconds)
 }
@@ -140,7 +137,7 @@ func parseTTL(text string) (*float64, error) {
 // parseDuration is time.ParseDuration with days.
 func parseDuration(text string) (seconds float64, err error) {
 	if number, ok := strings.CutSuffix(text, "d"); ok {
-		days, err := strconv.ParseFloat(number, 64)
+		days, err := parseNumber(number)
 		return days * 24 * 60 * 60, err
 	}
 	d, err := time.ParseDuration(text)

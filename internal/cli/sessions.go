@@ -29,8 +29,8 @@ treering sessions --not-kind upload-cache --json`,
 			})
 		},
 	}
-	cmd.Flags().StringArrayVar(&filter.Kinds, "kind", nil, "only sessions of this kind; may be repeated")
-	cmd.Flags().StringArrayVar(&filter.NotKinds, "not-kind", nil, "no sessions of this kind; may be repeated")
+	cmd.Flags().StringArrayVar(&filter.Kinds, "kind", nil, "only sessions of this `KIND`; may be repeated")
+	cmd.Flags().StringArrayVar(&filter.NotKinds, "not-kind", nil, "no sessions of this `KIND`; may be repeated")
 	return cmd
 }
 

@@ -135,13 +135,23 @@ func (a *app) drawTree(t *tree) error {
 		}
 		return t.index.Label(ref).Plus(term.Lit("  "), term.Sanitise(t.index.ID(ref)))
 	}
-	shown := 0
+	shown, more := 0, 0
 	for l := range flat.Lines(treeview.DrawOptions{ASCII: !a.unicode(), Label: label}) {
 		if a.limit > 0 && shown == a.limit {
-			break
+			more++
+			continue
 		}
 		shown++
 		if err := a.out.raw(fmt.Sprintf("%s%s\n", l.Gutter, l.Text)); err != nil {
+			return err
+		}
+	}
+	if more > 0 {
+		nodes := "nodes"
+		if more == 1 {
+			nodes = "node"
+		}
+		if err := a.out.raw(fmt.Sprintf("... %d more %s\n", more, nodes)); err != nil {
 			return err
 		}
 	}

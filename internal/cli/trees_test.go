@@ -217,7 +217,7 @@ func TestAppend(t *testing.T) {
 		{1, "data: must be a JSON object, not an array", []string{"--parent", "r", "--kind", "run", "--data", "[1]"}},
 		{1, "data: must be a JSON object, not null", []string{"--parent", "r", "--kind", "run", "--data", "null"}},
 		{1, "repeated key", []string{"--parent", "r", "--kind", "run", "--data", `{"a":1,"a":2}`}},
-		{1, "NaN", []string{"--parent", "r", "--kind", "run", "--data", `{"a":NaN}`}},
+		{2, "NaN", []string{"--parent", "r", "--kind", "run", "--data", `{"a":NaN}`}},
 		{1, "kind: must not be empty", []string{"--parent", "r", "--kind", "", "--data", "{}"}},
 		{1, "node id: must not be empty", []string{"--parent", "r", "--kind", "run", "--data", "{}", "--id", ""}},
 		{1, "parent id: must not be empty", []string{"--parent", "", "--kind", "run", "--data", "{}"}},
@@ -273,7 +273,7 @@ func TestTree(t *testing.T) {
 		"├─○ run     first  n3\n"+
 		"│ ● run     run n5  n5\n"+
 		"└─● run     second  n4\n")
-	same(t, "limited", w.ok("tree", "example", "--limit", "1"), "○ init    init n1  n1\n")
+	same(t, "limited", w.ok("tree", "example", "--limit", "1"), "○ init    init n1  n1\n... 4 more nodes\n")
 	same(t, "limited json", strconv.Itoa(strings.Count(w.ok("tree", "example", "--limit", "3", "--json"), "\n")), "3")
 	same(t, "empty", w.ok("tree", "uploads"), "")
 	w.fails(exitNotFound, `session "gone" not found`, "tree", "gone")
