@@ -32,11 +32,12 @@ func (s Status) Is(o Status) bool { return strings.EqualFold(string(s), string(o
 
 // Execution is one running statechart instance. JSON fields keep their text;
 // members that this type does not know are kept, in their place, across a
-// decode and encode.
+// decode and encode, and what was not changed is written as it was read.
 //
-// An absent History, Context, Children or InvokeSeq encodes as {}, an absent
-// Deferred as []: a null there would make the row unreadable to harel. The four
-// stamps (epoch seconds, number or null) encode only when they are not absent.
+// In a fresh execution an absent History, Context, Children or InvokeSeq encodes
+// as {}, an absent Deferred as []: a null there would make the row unreadable to
+// harel. The four stamps (epoch seconds, number or null) encode only when they are
+// not absent.
 type Execution struct {
 	ID              string
 	DefinitionID    string
@@ -69,6 +70,9 @@ type Execution struct {
 	// never changed, so copies of an Execution may share it.
 	members []Member
 	stored  string // the blob itself
+	// readID and readDefinitionID are what the two were when it was decoded. The blob
+	// may say something else.
+	readID, readDefinitionID string
 }
 
 // Stored is the text that the execution was decoded from, byte for byte, "" for

@@ -220,3 +220,51 @@ func TestEvents(t *testing.T) {
 		t.Errorf("new events %+v, %+v", a, b)
 	}
 }
+
+// What a decoded execution says is laid over the blob it came from: nothing is
+// added, and nothing rewritten, that was not changed.
+func TestADecodedExecutionChangesWhatWasChanged(t *testing.T) {
+	decode := func(blob string) *store.Execution {
+		t.Helper()
+		e, err := store.DecodeExecutionRow("col", "def", 7, blob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	for _, c := range []struct {
+		name, blob string
+		change     func(*store.Execution)
+		want       string
+	}{
+		{"nothing in it", `{}`, func(*store.Execution) {}, `{"version":8}`},
+		{"a status", `{}`, func(e *store.Execution) { e.Status = store.Cancelled }, `{"status":"CANCELLED","version":8}`},
+		{"drift stays", `{"version":"3","definition_id":null,"id":"other"}`, func(e *store.Execution) { e.Status = store.Running },
+			`{"version":8,"definition_id":null,"id":"other","status":"RUNNING"}`},
+		{"new ids are written", `{"id":"other","definition_id":"other"}`, func(e *store.Execution) { e.ID, e.DefinitionID = "x", "y" },
+			`{"id":"x","definition_id":"y","version":8}`},
+		{"absent ids too", `{"status":"DONE"}`, func(e *store.Execution) { e.ID, e.DefinitionID = "x", "y" },
+			`{"status":"DONE","id":"x","definition_id":"y","version":8}`},
+		{"lax numbers", `{"priority":"2","processed_events":4.0,"version":7.0}`, func(*store.Execution) {},
+			`{"priority":"2","processed_events":4.0,"version":8}`},
+		{"nulls", `{"history":null,"deferred":null,"outcome":null}`, func(*store.Execution) {}, `{"history":{},"deferred":[],"outcome":null,"version":8}`},
+		{"what replaces them", `{"history":null,"priority":"2"}`, func(e *store.Execution) { e.History, e.Priority = `{"a":"b"}`, 3 },
+			`{"history":{"a":"b"},"priority":3,"version":8}`},
+		{"emptied", `{"context":{"a":1},"outcome":"x","created_at":1}`, func(e *store.Execution) { e.Context, e.Outcome, e.CreatedAt = "", nil, "" },
+			`{"context":{},"outcome":null,"version":8}`},
+		{"all that was absent", `{}`, func(e *store.Execution) {
+			s := "s"
+			e.DefinitionFQN, e.RootPath, e.Outcome, e.Error, e.ActivePath, e.ParentID, e.ChildID = &s, s, &s, &s, &s, &s, &s
+			e.History, e.Context, e.Children, e.InvokeSeq, e.Deferred = `{"a":1}`, `{"a":1}`, `{"a":1}`, `{"a":1}`, `[1]`
+			e.ProcessedEvents, e.Priority, e.CreatedAt = 1, 2, "3"
+		}, `{"definition_fqn":"s","root_path":"s","outcome":"s","error":"s","active_path":"s","history":{"a":1},"context":{"a":1},` +
+			`"processed_events":1,"version":8,"priority":2,"parent_id":"s","child_id":"s","deferred":[1],"children":{"a":1},"invoke_seq":{"a":1},"created_at":3}`},
+	} {
+		e := decode(c.blob)
+		c.change(e)
+		got, err := e.Clone().Encode(8)
+		if err != nil || got != c.want {
+			t.Errorf("%s: %s becomes\n%s, %v, want\n%s", c.name, c.blob, got, err, c.want)
+		}
+	}
+}

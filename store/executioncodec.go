@@ -19,8 +19,13 @@ func DecodeExecution(data string) (*Execution, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	e.members, e.stored = c.members, data
+	e.decoded(c.members, data)
 	return e, nil
+}
+
+// decoded notes what e was read from, once its fields are set.
+func (e *Execution) decoded(members []Member, data string) {
+	e.members, e.stored, e.readID, e.readDefinitionID = members, data, e.ID, e.DefinitionID
 }
 
 // DecodeExecutionRow reads a row of which the columns count: whatever the blob says
@@ -37,7 +42,7 @@ func DecodeExecutionRow(id, definitionID string, version int64, data string) (*E
 	}
 	e.Drift = drift(id, definitionID, version, c.members)
 	e.ID, e.DefinitionID, e.Version = id, definitionID, version
-	e.members, e.stored = c.members, data
+	e.decoded(c.members, data)
 	return e, nil
 }
 
@@ -86,10 +91,17 @@ func drift(id, definitionID string, version int64, members []Member) []Drift {
 	return out
 }
 
-// Encode returns the blob of the execution with the given version in it. Members
-// stand where they stood when it was decoded, unknown ones included; values that
-// did not change keep their text; what is new follows in harel's order. Non-JSON
-// in one of the JSON fields is a *[ValueError].
+// Encode returns the blob of the execution with the given version in it. One that
+// was not decoded has all of harel's 18 members, and the stamps that are set.
+//
+// One that was decoded differs from its blob in what was changed since, and in the
+// version. Members stand where they stood, unknown ones included; values that did
+// not change keep their text, an id or a definition id that drifted from its column
+// too; a member that the blob has not is added, in harel's order behind the others,
+// only where it is not the default that its absence stands for. A null where harel
+// needs a map or a list, which makes the row unreadable to it, becomes an empty one.
+//
+// Non-JSON in one of the JSON fields is a *[ValueError].
 func (e *Execution) Encode(version int64) (string, error) {
 	known := [...]Member{
 		{"id", Quote(e.ID)},
@@ -134,7 +146,70 @@ func (e *Execution) Encode(version int64) (string, error) {
 			}
 		}
 	}
-	return string(mergeMembers(e.members, known[:])), nil
+	if e.stored == "" {
+		return string(ObjectOf(known[:]...)), nil
+	}
+	return string(e.overlay(known[:])), nil
+}
+
+// overlay lays the members of today over the blob that the execution was decoded
+// from.
+func (e *Execution) overlay(known []Member) JSON {
+	out := make([]Member, 0, len(known)+len(e.members))
+	var seen [usualMembers]bool
+	for _, m := range e.members {
+		if i := memberIndex(known, m.Key); i >= 0 {
+			seen[i] = true
+			if v := known[i].Value; v == "" || !e.unchanged(m, v) {
+				m.Value = v
+			}
+		}
+		out = append(out, m)
+	}
+	for i, m := range known {
+		if !seen[i] && !e.unchanged(Member{m.Key, absent(m.Key)}, m.Value) {
+			out = append(out, m)
+		}
+	}
+	return ObjectOf(out...)
+}
+
+// unchanged reports whether a member of the blob, or what its absence stands for,
+// was decoded to the value that now encodes as v.
+func (e *Execution) unchanged(was Member, v JSON) bool {
+	switch was.Key {
+	case "id":
+		return e.ID == e.readID
+	case "definition_id":
+		return e.DefinitionID == e.readDefinitionID
+	case "processed_events", "priority":
+		n, ok := laxInt(was.Value)
+		now, _ := v.Int64()
+		return ok && n == now
+	case "version":
+		// The one that counts is written as a number, in whatever form it was read.
+		return was.Value != "" && sameWritten(was.Value, v)
+	}
+	return sameWritten(was.Value, v)
+}
+
+// absent returns what the absence of a member stands for. Absent stamps stay so.
+func absent(key string) JSON {
+	switch key {
+	case "definition_fqn", "outcome", "error", "active_path", "parent_id", "child_id":
+		return Null
+	case "history", "context", "children", "invoke_seq":
+		return EmptyObject
+	case "deferred":
+		return EmptyArray
+	case "root_path":
+		return `""`
+	case "status":
+		return Quote(string(Pending))
+	case "processed_events", "priority":
+		return "0"
+	}
+	return ""
 }
 
 func checkField(key string, v JSON, kind Kind) error {

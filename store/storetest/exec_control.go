@@ -91,6 +91,22 @@ func controlCases() []execCase {
 			},
 		},
 		{
+			name: "a sparse blob",
+			rule: "members that a blob has not are not added by a command, and what it has keeps its text",
+			run: func(b *execBundle) {
+				const sparse = `{"later":[1.0],"status":"RUNNING","priority":"2","id":"e","context":{"n":1.50}}`
+				exe, err := store.DecodeExecution(sparse)
+				b.ok(err)
+				b.save(exe)
+				_, err = b.control(b.s, store.Suspend, "e")
+				b.ok(err)
+				got := b.load("e")
+				text, err := got.Encode(got.Version)
+				b.ok(err)
+				b.equal("blob", text, `{"later":[1.0],"status":"SUSPENDED","priority":"2","id":"e","context":{"n":1.50},"version":2}`)
+			},
+		},
+		{
 			name: "stamps",
 			rule: "stamps that the blob has are kept true: updated_at at each command, finished_at when it ends, cleared when it lives again",
 			run: func(b *execBundle) {
