@@ -139,6 +139,10 @@ func TestBadValues(t *testing.T) {
 	same(t, "an infinite timer", string(strict(t, "timers", w.ok("timers", "--json"))[8]),
 		`{"execution_id":"ok-1","path":"/inf","fire_at":"Infinity","non_json":true}`)
 
+	for _, id := range []string{"json-array", "bad-utf8", "version-text"} {
+		same(t, id+" by itself", string(strict(t, id, w.ok("execution", id, "--json"))[0]), string(byID[id]))
+	}
+
 	// Each is openable by its id.
 	nan := strict(t, "nan", w.ok("execution", "nan", "--json"))[0]
 	if nan.Get("non_json") != "true" || !strings.Contains(string(nan), `"NaN"`) {
@@ -150,7 +154,7 @@ func TestBadValues(t *testing.T) {
 	drift := strict(t, "drift", w.ok("execution", "version-mismatch", "--json"))[0]
 	same(t, "drift", string(drift.Get("drift")), `[{"column":"version","stored":"4","json":"9"}]`)
 	same(t, "the column counts", string(drift.Get("version")), "4")
-	if out := w.ok("execution", "json-null"); !strings.Contains(out, "status     ?\n") || !strings.HasSuffix(out, "stored\nnull\n") {
+	if out := w.ok("execution", "json-null"); !strings.Contains(out, "status      ?\n") || !strings.HasSuffix(out, "stored\nnull\n") {
 		t.Errorf("json-null: %s", out)
 	}
 	deep := w.ok("execution", "deep", "--raw")

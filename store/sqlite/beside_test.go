@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -427,7 +428,14 @@ func TestAfterCrash(t *testing.T) {
 			must(t, os.WriteFile(path+"-wal", nil, 0o600))
 			return path
 		}, immutable},
-		{"log beside a database without WAL", func(t *testing.T) string {
+		{"alien log: of pages of another size", func(t *testing.T) string {
+			path := crashed(t)
+			other := filepath.Join(t.TempDir(), "other.db")
+			writerProcess(t, other, "PRAGMA page_size=1024", "PRAGMA journal_mode=wal", "CREATE TABLE t(a)", insert).close()
+			must(t, errors.Join(os.Remove(path+"-shm"), os.Rename(other, path)))
+			return path
+		}, private},
+		{"alien log beside a database without WAL", func(t *testing.T) string {
 			path := crashed(t)
 			b, err := os.ReadFile(path)
 			must(t, err)
@@ -452,9 +460,16 @@ func TestAfterCrash(t *testing.T) {
 			if h := f.How(); h.PrivateCopy != (tt.mode == private) {
 				t.Errorf("how: %+v", h)
 			}
+			want := int64(3)
+			if strings.HasPrefix(tt.name, "alien") {
+				want = 1 // what is in the database itself
+				if why := f.How().Why; !strings.Contains(why, "belong") || !strings.Contains(why, "left out") {
+					t.Errorf("why: %s", why)
+				}
+			}
 			for range 2 {
-				if n := number(t, f, countSQL); n != 3 {
-					t.Errorf("%d rows, want 3", n)
+				if n := number(t, f, countSQL); n != want {
+					t.Errorf("%d rows, want %d", n, want)
 				}
 			}
 			token := ""

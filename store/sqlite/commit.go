@@ -44,6 +44,9 @@ func (e *executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 	seqs := make([]int64, 0, len(checked.Emits))
 	err = e.writer.write(ctx, func(conn *sqlite.Conn) error {
 		seqs = seqs[:0]
+		if err := e.fit(conn, checked); err != nil {
+			return err
+		}
 		if err := e.swap(conn, checked); err != nil {
 			return err
 		}
@@ -81,6 +84,35 @@ func (e *executions) needs(c store.Checked) error {
 	return e.sql.need(names...)
 }
 
+// fit refuses a commit that this file would not keep as it is.
+func (e *executions) fit(conn *sqlite.Conn, c store.Checked) error {
+	if len(c.Emits) > 0 {
+		if err := e.numbered(conn, e.sql.outbox); err != nil {
+			return err
+		}
+	}
+	if len(c.Spawns) > 0 {
+		if err := e.numbered(conn, e.sql.spawns); err != nil {
+			return err
+		}
+	}
+	return e.allSayable(conn, c)
+}
+
+// one makes an error of a statement that should have changed one row: a trigger may
+// keep it from being written without an error, and a table without a key may hold
+// several rows of one id, of which one says nothing about the others.
+func one(n int, err error, table, what string) error {
+	switch {
+	case err != nil || n == 1:
+		return err
+	case n == 0:
+		return fmt.Errorf("%s: %s was not written: a trigger or a collation of the database prevents it; nothing was changed", table, what)
+	default:
+		return fmt.Errorf("%s: there are %d rows of %s; nothing was changed", table, n, what)
+	}
+}
+
 // swap is the compare-and-swap: always the first statement of a commit, so that a
 // lost race has nothing to undo.
 func (e *executions) swap(conn *sqlite.Conn, c store.Checked) error {
@@ -92,7 +124,7 @@ func (e *executions) swap(conn *sqlite.Conn, c store.Checked) error {
 		q.BindInt64(5, c.Expected)
 	})
 	if err != nil || n > 0 {
-		return err
+		return one(n, err, e.sql.executions, quoted(c.ID))
 	}
 	var stored *value
 	err = query(conn, e.sql.version, func(q *sqlite.Stmt) { q.BindText(1, c.ID) }, func(row *sqlite.Stmt) bool {
@@ -105,22 +137,26 @@ func (e *executions) swap(conn *sqlite.Conn, c store.Checked) error {
 		return err
 	case stored != nil && stored.class != sqlite.TypeInteger:
 		return refusedError{&store.RowError{Table: "executions", Key: c.ID, Err: stored.is("version", sqlite.TypeInteger), Raw: []byte(stored.String())}}
+	case stored != nil && stored.int == c.Expected:
+		return one(0, nil, e.sql.executions, quoted(c.ID))
 	case stored != nil:
 		return refusedError{&store.ConflictError{ID: c.ID, Expected: c.Expected, Found: &stored.int}}
 	case c.Expected != 0:
 		return refusedError{&store.ConflictError{ID: c.ID, Expected: c.Expected}}
 	}
-	_, err = change(conn, e.sql.insert, func(q *sqlite.Stmt) {
+	n, err = change(conn, e.sql.insert, func(q *sqlite.Stmt) {
 		q.BindText(1, c.ID)
 		q.BindText(2, c.DefinitionID)
 		q.BindText(3, c.Data)
 		q.BindInt64(4, 1)
 	})
-	return err
+	return one(n, err, e.sql.executions, quoted(c.ID))
 }
 
+func quoted(id string) string { return fmt.Sprintf("%q", id) }
+
 func (e *executions) emit(conn *sqlite.Conn, emit store.EncodedEmit) (seq int64, err error) {
-	_, err = change(conn, e.sql.emit, func(q *sqlite.Stmt) {
+	n, err := change(conn, e.sql.emit, func(q *sqlite.Stmt) {
 		if emit.TargetID == nil {
 			q.BindNull(1)
 		} else {
@@ -128,17 +164,24 @@ func (e *executions) emit(conn *sqlite.Conn, emit store.EncodedEmit) (seq int64,
 		}
 		q.BindText(2, emit.Event)
 	})
-	return conn.LastInsertRowID(), err
+	return conn.LastInsertRowID(), one(n, err, e.sql.outbox, "an event")
 }
 
 // extras are the parts of a commit after its state and its emits.
 func (e *executions) extras(conn *sqlite.Conn, c store.Checked) error {
 	if c.ProcessedEventID != nil {
-		_, err := change(conn, e.sql.process, func(q *sqlite.Stmt) {
+		n, err := change(conn, e.sql.process, func(q *sqlite.Stmt) {
 			q.BindText(1, c.ID)
 			q.BindText(2, *c.ProcessedEventID)
 		})
-		if err != nil {
+		if err == nil && n == 0 {
+			// Most probably it is there already.
+			var there bool
+			if there, err = e.processedRow(conn, c.ID, *c.ProcessedEventID); there {
+				n = 1
+			}
+		}
+		if err := one(n, err, e.sql.processed, quoted(*c.ProcessedEventID)); err != nil {
 			return err
 		}
 	}
@@ -147,25 +190,28 @@ func (e *executions) extras(conn *sqlite.Conn, c store.Checked) error {
 		if t.Action == store.Schedule {
 			sql = e.sql.schedule
 		}
-		_, err := change(conn, sql, func(q *sqlite.Stmt) {
+		n, err := change(conn, sql, func(q *sqlite.Stmt) {
 			q.BindText(1, c.ID)
 			q.BindText(2, t.Path)
 			if t.Action == store.Schedule {
 				q.BindFloat(3, t.FireAt)
 			}
 		})
+		if t.Action == store.Schedule {
+			err = one(n, err, e.sql.timers, "timer "+quoted(t.Path))
+		}
 		if err != nil {
 			return err
 		}
 	}
 	for _, s := range c.Spawns {
-		_, err := change(conn, e.sql.spawn, func(q *sqlite.Stmt) {
+		n, err := change(conn, e.sql.spawn, func(q *sqlite.Stmt) {
 			q.BindText(1, c.ID)
 			q.BindText(2, s.ChildID)
 			q.BindText(3, s.RootPath)
 			q.BindText(4, string(s.Context))
 		})
-		if err != nil {
+		if err := one(n, err, e.sql.spawns, quoted(s.ChildID)); err != nil {
 			return err
 		}
 	}
@@ -189,12 +235,12 @@ func (e *executions) addStep(conn *sqlite.Conn, id string, entry store.JSON) err
 	if next == math.MinInt64 {
 		return fmt.Errorf("trace of execution %q: there is no index after %d", id, int64(math.MaxInt64))
 	}
-	_, err = change(conn, e.sql.addStep, func(q *sqlite.Stmt) {
+	n, err := change(conn, e.sql.addStep, func(q *sqlite.Stmt) {
 		q.BindText(1, id)
 		q.BindInt64(2, next)
 		q.BindText(3, string(entry))
 	})
-	if err != nil || e.traceMax == 0 || next < e.traceMax {
+	if err := one(n, err, e.sql.traces, "a step"); err != nil || e.traceMax == 0 || next < e.traceMax {
 		return err
 	}
 	_, err = change(conn, e.sql.trim, func(q *sqlite.Stmt) {
@@ -218,22 +264,29 @@ func (e *executions) AppendTrace(ctx context.Context, id string, entry store.JSO
 	if err := e.sql.need(tableTrace); err != nil {
 		return err
 	}
-	return e.write(ctx, func(conn *sqlite.Conn) error { return e.addStep(conn, id, entry) })
+	return e.write(ctx, func(conn *sqlite.Conn) error {
+		if sayable, err := e.sayable(conn, id, string(entry)); err != nil {
+			return err
+		} else if !sayable {
+			return refusedError{errUnsayable()}
+		}
+		return e.addStep(conn, id, entry)
+	})
 }
 
 // AckOutbox implements [store.ExecutionStore].
 func (e *executions) AckOutbox(ctx context.Context, seq int64) (removed bool, err error) {
-	return e.changeOne(ctx, tableOutbox, e.sql.ackOutbox, func(q *sqlite.Stmt) { q.BindInt64(1, seq) })
+	return e.changeOne(ctx, tableOutbox, e.sql.ackOutbox, nil, func(q *sqlite.Stmt) { q.BindInt64(1, seq) })
 }
 
 // AckSpawn implements [store.ExecutionStore].
 func (e *executions) AckSpawn(ctx context.Context, seq int64) (removed bool, err error) {
-	return e.changeOne(ctx, tableSpawns, e.sql.ackSpawn, func(q *sqlite.Stmt) { q.BindInt64(1, seq) })
+	return e.changeOne(ctx, tableSpawns, e.sql.ackSpawn, nil, func(q *sqlite.Stmt) { q.BindInt64(1, seq) })
 }
 
 // DeleteTimer implements [store.ExecutionStore].
 func (e *executions) DeleteTimer(ctx context.Context, id, path string, fireAt float64) (removed bool, err error) {
-	return e.changeOne(ctx, tableTimers, e.sql.deleteTimer, func(q *sqlite.Stmt) {
+	return e.changeOne(ctx, tableTimers, e.sql.deleteTimer, []string{id, path}, func(q *sqlite.Stmt) {
 		q.BindText(1, id)
 		q.BindText(2, path)
 		q.BindFloat(3, fireAt)
@@ -248,7 +301,7 @@ func (e *executions) RearmTimer(ctx context.Context, id, path string, from, to f
 	if err := store.CheckFireAt(to); err != nil {
 		return false, err
 	}
-	return e.changeOne(ctx, tableTimers, e.sql.rearm, func(q *sqlite.Stmt) {
+	return e.changeOne(ctx, tableTimers, e.sql.rearm, []string{id, path}, func(q *sqlite.Stmt) {
 		q.BindText(1, id)
 		q.BindText(2, path)
 		q.BindFloat(3, from)
@@ -257,16 +310,23 @@ func (e *executions) RearmTimer(ctx context.Context, id, path string, from, to f
 }
 
 // changeOne runs one statement in a transaction of its own and says whether it
-// found anything.
-func (e *executions) changeOne(ctx context.Context, table, sql string, bind func(*sqlite.Stmt)) (bool, error) {
+// found anything. names are the texts by which it looks.
+func (e *executions) changeOne(ctx context.Context, table, sql string, names []string, bind func(*sqlite.Stmt)) (bool, error) {
 	if err := firstOf(e.writable(ctx), e.sql.need(table)); err != nil {
 		return false, err
 	}
 	// Not a named result: after an abandoned wait the writer may still set it.
 	changed := false
 	err := e.write(ctx, func(conn *sqlite.Conn) error {
+		if sayable, err := e.sayable(conn, names...); err != nil || !sayable {
+			changed = false
+			return err
+		}
 		n, err := change(conn, sql, bind)
 		changed = n > 0
+		if n > 1 && table != tableTimers { // timers that agree in all they have are one
+			return one(n, err, table, "this seq")
+		}
 		return err
 	})
 	if err != nil {
@@ -280,10 +340,17 @@ func (e *executions) changeOne(ctx context.Context, table, sql string, bind func
 func (e *executions) Purge(ctx context.Context, id string, version int64) (bool, error) {
 	purged := false
 	err := e.write(ctx, func(conn *sqlite.Conn) error {
+		if sayable, err := e.sayable(conn, id); err != nil || !sayable {
+			purged = false
+			return err
+		}
 		n, err := change(conn, e.sql.purge, func(q *sqlite.Stmt) {
 			q.BindText(1, id)
 			q.BindInt64(2, version)
 		})
+		if n > 1 {
+			err = one(n, err, e.sql.executions, quoted(id))
+		}
 		if err != nil {
 			return err
 		}

@@ -16,13 +16,12 @@ import (
 func (e *executions) Counts(ctx context.Context) (store.Counts, error) {
 	c := store.Counts{ByStatus: make(map[store.Status]int64)}
 	tally := list[struct{}]{
-		noun: tableExecutions, table: e.sql.executions, columns: "SELECT id, definition_id, version, data", order: order{columns: []string{"id"}},
+		noun: tableExecutions, table: e.sql.executions, columns: executionColumns(), order: []string{"id"},
 		scope: e.scopeOf("counts", ""),
-		key:   func(row *sqlite.Stmt) []value { return []value{column(row, 0)} },
 	}
 	for req := (store.PageRequest{}); ; {
 		part := store.Counts{ByStatus: make(map[store.Status]int64)}
-		tally.read = func(row *sqlite.Stmt) (struct{}, bool, int) {
+		tally.read = func(row listRow) (struct{}, bool, int) {
 			part.Executions++
 			status, size, readable := countedStatus(row)
 			if readable {
@@ -84,7 +83,7 @@ func (e *executions) Counts(ctx context.Context) (store.Counts, error) {
 
 // countedStatus is the status of the summary of a row, where that can be read. Most
 // texts are so plain that it is found without making the summary.
-func countedStatus(row *sqlite.Stmt) (status store.Status, size int, readable bool) {
+func countedStatus(row listRow) (status store.Status, size int, readable bool) {
 	r := readExecution(row)
 	if r.fault() == nil {
 		if plain, sure := statusOf([]byte(r.data.text)); sure {

@@ -111,7 +111,7 @@ func (db *DB) open(ctx context.Context, o Options, prefix string, traceMax int64
 		}
 	}
 	if db.layout.Trees {
-		db.trees = sqltree.New(sqltree.Options{Read: db.file.Read, Write: db.write, Now: o.Now, Scope: "sqlite " + scope, Close: db.Close})
+		db.trees = sqltree.New(sqltree.Options{Read: db.file.Read, Write: db.write, Now: o.Now, Scope: "sqlite " + scope + " " + db.file.fileIdentity(), Close: db.Close})
 	}
 	if db.executions == nil && db.trees == nil {
 		what := "it holds neither execution tables nor session trees"

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"treering/store"
 	"zombiezen.com/go/sqlite"
@@ -21,7 +22,7 @@ type executions struct {
 	sql      executionSQL
 	traceMax int64  // 0: unbounded
 	scope    string // of cursors: this file and set
-	rowids   rowids
+	shapes   shapes
 	close    func() error
 	closed   atomic.Bool
 }
@@ -31,7 +32,7 @@ var _ store.ExecutionStore = (*executions)(nil)
 // executionSQL is the text of every statement on one set of tables.
 type executionSQL struct {
 	tables
-	load, version, isProcessed              string
+	load, loadTorn, version, isProcessed    string
 	update, insert                          string
 	emit, process, schedule, cancel, spawn  string
 	lastStep, addStep, trim, steps          string
@@ -42,42 +43,63 @@ type executionSQL struct {
 	countOutbox, countSpawns, countTimers   string
 }
 
+// is is the condition that a column holds exactly what is bound to a parameter. Where
+// a column may compare text in a way of its own, as NOCASE does, one id would find the
+// row of another; the first half is for its index.
+func (t tables) is(column, param string) string {
+	cond := column + " = " + param
+	if t.collates {
+		cond += " AND " + column + bytewise + " = " + param
+	}
+	return cond
+}
+
+func executionColumns() []string { return []string{"id", "definition_id", "version", "data"} }
+
 func executionSQLOf(t tables) executionSQL {
+	columns := strings.Join(executionColumns(), ", ")
+	same, sameTimer := "", ""
+	if t.collates {
+		same = " AND id" + bytewise + " IS ?1"
+		sameTimer = " WHERE execution_id" + bytewise + " = excluded.execution_id AND path" + bytewise + " = excluded.path"
+	}
 	return executionSQL{
 		tables: t,
 
-		load:        "SELECT id, definition_id, version, data FROM " + t.executions + " WHERE id IS ?1",
-		version:     "SELECT version FROM " + t.executions + " WHERE id = ?1",
-		isProcessed: "SELECT 1 FROM " + t.processed + " WHERE execution_id = ?1 AND event_id = ?2",
+		load: "SELECT " + columns + " FROM " + t.executions + " WHERE id IS ?1" + same,
+		// Only in a UTF-16 database, and only where the id was not found by itself.
+		loadTorn:    "SELECT " + columns + ", CAST(id AS BLOB) FROM " + t.executions + " WHERE typeof(id) = 'text'",
+		version:     "SELECT version FROM " + t.executions + " WHERE " + t.is("id", "?1"),
+		isProcessed: "SELECT 1 FROM " + t.processed + " WHERE " + t.is("execution_id", "?1") + " AND " + t.is("event_id", "?2"),
 
-		update: "UPDATE " + t.executions + " SET definition_id = ?2, data = ?3, version = ?4 WHERE id = ?1 AND version = ?5",
+		update: "UPDATE " + t.executions + " SET definition_id = ?2, data = ?3, version = ?4 WHERE " + t.is("id", "?1") + " AND version = ?5 AND typeof(version) = 'integer'",
 		insert: "INSERT INTO " + t.executions + " (id, definition_id, data, version) VALUES (?1, ?2, ?3, ?4)",
 
 		emit:     "INSERT INTO " + t.outbox + " (target_id, event) VALUES (?1, ?2)",
 		process:  "INSERT OR IGNORE INTO " + t.processed + " (execution_id, event_id) VALUES (?1, ?2)",
-		schedule: "INSERT INTO " + t.timers + " (execution_id, path, fire_at) VALUES (?1, ?2, ?3) ON CONFLICT (execution_id, path) DO UPDATE SET fire_at = excluded.fire_at",
-		cancel:   "DELETE FROM " + t.timers + " WHERE execution_id = ?1 AND path = ?2",
+		schedule: "INSERT INTO " + t.timers + " (execution_id, path, fire_at) VALUES (?1, ?2, ?3) ON CONFLICT (execution_id, path) DO UPDATE SET fire_at = excluded.fire_at" + sameTimer,
+		cancel:   "DELETE FROM " + t.timers + " WHERE " + t.is("execution_id", "?1") + " AND " + t.is("path", "?2"),
 		spawn:    "INSERT INTO " + t.spawns + " (parent_id, child_id, root_path, context) VALUES (?1, ?2, ?3, ?4)",
 
 		// Text under idx comes after every number, so the bound leaves it out. With a
 		// bare parameter beside ORDER BY, SQLite prepares the statement again at every
 		// new value, which takes ten times as long as running it; a plus sign prevents it.
-		lastStep: "SELECT idx FROM " + t.traces + " WHERE execution_id = +?1 AND idx <= 9223372036854775807 ORDER BY idx DESC LIMIT 1",
+		lastStep: "SELECT idx FROM " + t.traces + " WHERE " + t.is("execution_id", "+?1") + " AND idx <= 9223372036854775807 ORDER BY idx DESC LIMIT 1",
 		addStep:  "INSERT INTO " + t.traces + " (execution_id, idx, entry) VALUES (?1, ?2, ?3)",
-		trim:     "DELETE FROM " + t.traces + " WHERE execution_id = ?1 AND idx <= ?2",
-		steps:    "SELECT idx, entry FROM " + t.traces + " WHERE execution_id = +?1 ORDER BY idx",
+		trim:     "DELETE FROM " + t.traces + " WHERE " + t.is("execution_id", "?1") + " AND idx <= ?2",
+		steps:    "SELECT idx, entry FROM " + t.traces + " WHERE " + t.is("execution_id", "+?1") + " ORDER BY idx",
 
 		ackOutbox:   "DELETE FROM " + t.outbox + " WHERE seq = ?1",
 		ackSpawn:    "DELETE FROM " + t.spawns + " WHERE seq = ?1",
-		deleteTimer: "DELETE FROM " + t.timers + " WHERE execution_id = ?1 AND path = ?2 AND fire_at = ?3",
-		rearm:       "UPDATE " + t.timers + " SET fire_at = ?4 WHERE execution_id = ?1 AND path = ?2 AND fire_at = ?3",
+		deleteTimer: "DELETE FROM " + t.timers + " WHERE " + t.is("execution_id", "?1") + " AND " + t.is("path", "?2") + " AND fire_at = ?3",
+		rearm:       "UPDATE " + t.timers + " SET fire_at = ?4 WHERE " + t.is("execution_id", "?1") + " AND " + t.is("path", "?2") + " AND fire_at = ?3",
 
-		purge:          "DELETE FROM " + t.executions + " WHERE id = ?1 AND version = ?2",
-		sweepProcessed: "DELETE FROM " + t.processed + " WHERE execution_id = ?1",
-		sweepTrace:     "DELETE FROM " + t.traces + " WHERE execution_id = ?1",
-		sweepTimers:    "DELETE FROM " + t.timers + " WHERE execution_id = ?1",
-		sweepOutbox:    "DELETE FROM " + t.outbox + " WHERE target_id = ?1",
-		sweepSpawns:    "DELETE FROM " + t.spawns + " WHERE parent_id = ?1",
+		purge:          "DELETE FROM " + t.executions + " WHERE " + t.is("id", "?1") + " AND version = ?2",
+		sweepProcessed: "DELETE FROM " + t.processed + " WHERE " + t.is("execution_id", "?1"),
+		sweepTrace:     "DELETE FROM " + t.traces + " WHERE " + t.is("execution_id", "?1"),
+		sweepTimers:    "DELETE FROM " + t.timers + " WHERE " + t.is("execution_id", "?1"),
+		sweepOutbox:    "DELETE FROM " + t.outbox + " WHERE " + t.is("target_id", "?1"),
+		sweepSpawns:    "DELETE FROM " + t.spawns + " WHERE " + t.is("parent_id", "?1"),
 
 		countOutbox: "SELECT count(*) FROM " + t.outbox,
 		countSpawns: "SELECT count(*) FROM " + t.spawns,
@@ -170,6 +192,9 @@ func (e *executions) processedRow(conn *sqlite.Conn, id, eventID string) (proces
 	if err := e.sql.need(tableProcessed); err != nil {
 		return false, err
 	}
+	if sayable, err := e.sayable(conn, id, eventID); err != nil || !sayable {
+		return false, err
+	}
 	err = query(conn, e.sql.isProcessed, func(q *sqlite.Stmt) {
 		q.BindText(1, id)
 		q.BindText(2, eventID)
@@ -184,20 +209,56 @@ func (e *executions) processedRow(conn *sqlite.Conn, id, eventID string) (proces
 // not stored as text is found too, as the bad row it is.
 func (e *executions) loadRow(conn *sqlite.Conn, id string) (*store.Execution, error) {
 	for _, key := range spellings(id) {
-		var row executionRow
-		found := false
+		var found *executionRow
 		err := query(conn, e.sql.load, func(q *sqlite.Stmt) { key.bind(q, 1) }, func(r *sqlite.Stmt) bool {
-			found, row = true, readExecution(r)
-			return false
+			// SQL finds 1e17 where it looks for 100000000000000000.
+			if column(r, 0).String() == id {
+				row := readExecution(listRow{Stmt: r})
+				found = &row
+			}
+			return found == nil
 		})
 		if err != nil {
 			return nil, err
 		}
-		if found {
-			return row.execution()
+		if found != nil {
+			return found.execution()
 		}
 	}
+	found, err := e.tornRow(conn, id)
+	if err != nil {
+		return nil, err
+	}
+	if found != nil {
+		return found.execution()
+	}
 	return nil, &store.NotFoundError{What: "execution", ID: id}
+}
+
+// tornRow looks through a UTF-16 database for a row that lists show under this id
+// although no binding of it finds the row. In any other database there is none.
+func (e *executions) tornRow(conn *sqlite.Conn, id string) (found *executionRow, err error) {
+	s, err := e.shapeOf(conn, e.sql.executions)
+	if err != nil || !s.utf16 || isASCII(id) {
+		return nil, err
+	}
+	err = query(conn, e.sql.loadTorn, nil, func(r *sqlite.Stmt) bool {
+		if r.ColumnText(0) == id && !isUTF16(id, column(r, len(executionColumns())).text, s.bigEndian) {
+			row := readExecution(listRow{Stmt: r, torn: true})
+			found = &row
+		}
+		return found == nil
+	})
+	return found, err
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // spellings are the stored values that a list shows as id, text first.
@@ -216,10 +277,13 @@ func spellings(id string) []value {
 }
 
 // executionRow is a row as it is stored.
-type executionRow struct{ id, definitionID, version, data value }
+type executionRow struct {
+	id, definitionID, version, data value
+	torn                            bool // see listRow
+}
 
-func readExecution(row *sqlite.Stmt) executionRow {
-	return executionRow{column(row, 0), column(row, 1), column(row, 2), column(row, 3)}
+func readExecution(row listRow) executionRow {
+	return executionRow{column(row.Stmt, 0), column(row.Stmt, 1), column(row.Stmt, 2), column(row.Stmt, 3), row.torn}
 }
 
 // fault says why the columns cannot be taken for what they should be. The JSON may
@@ -228,6 +292,9 @@ func (r executionRow) fault() error {
 	if err := errors.Join(r.id.is("id", sqlite.TypeText), r.definitionID.is("definition_id", sqlite.TypeText),
 		r.version.is("version", sqlite.TypeInteger)); err != nil {
 		return errors.New(oneLine(err))
+	}
+	if r.torn {
+		return errors.New("id is no whole UTF-16, so nothing can name the row exactly")
 	}
 	if r.data.class != sqlite.TypeBlob {
 		return r.data.is("data", sqlite.TypeText)
@@ -239,15 +306,22 @@ func (r executionRow) bad(err error) *store.RowError {
 	return &store.RowError{Table: "executions", Key: r.id.String(), Err: err, Raw: []byte(r.data.String())}
 }
 
+// execution is the whole of the row. The error of one that cannot be read has with it
+// what could be.
 func (r executionRow) execution() (*store.Execution, error) {
-	if err := r.fault(); err != nil {
-		return nil, r.bad(err)
+	err := r.fault()
+	if err == nil {
+		var exe *store.Execution
+		if exe, err = store.DecodeExecutionRow(r.id.text, r.definitionID.text, r.version.int, r.data.text); err == nil {
+			return exe, nil
+		}
 	}
-	exe, err := store.DecodeExecutionRow(r.id.text, r.definitionID.text, r.version.int, r.data.text)
-	if err != nil {
-		return nil, r.bad(err)
+	s := r.summary()
+	if s.Bad == nil {
+		s.Bad = r.bad(err)
 	}
-	return exe, nil
+	s.Bad.Summary = &s
+	return nil, s.Bad
 }
 
 func (r executionRow) summary() store.Summary {

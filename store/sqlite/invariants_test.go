@@ -33,7 +33,7 @@ func checkDatabase(t testing.TB, path string, set Set, ring int64) {
 		return nil
 	}))
 	must(rows(conn, "SELECT id, definition_id, version, data FROM "+names.executions, func(r *sqlite.Stmt) error {
-		row := readExecution(r)
+		row := readExecution(listRow{Stmt: r})
 		if err := row.fault(); err != nil {
 			return fmt.Errorf("execution %s: %w", row.id, err)
 		}

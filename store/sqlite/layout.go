@@ -35,6 +35,8 @@ type Set struct {
 	Missing []MissingTable
 	HasRows bool  // there is an execution
 	Rows    int64 // executions; -1 where they were not counted, see [Layout.Count]
+
+	collates bool // a column of one of the tables compares text in a way of its own
 }
 
 // MissingTable is a table that a set lacks.
@@ -194,6 +196,12 @@ func (s *schema) set(prefix string) (Set, error) {
 			continue
 		}
 		*set.table(t.name) = s.names[fold(name)]
+		// Only its own definition can give a column a collation.
+		collates, err := text(s.conn, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '"+strings.ReplaceAll(s.names[fold(name)], "'", "''")+"' AND sql LIKE '%collate%'")
+		if err != nil {
+			return Set{}, err
+		}
+		set.collates = set.collates || collates != ""
 	}
 	err := rows(s.conn, "SELECT EXISTS (SELECT 1 FROM "+Quote(set.Executions)+")", func(stmt *sqlite.Stmt) error {
 		set.HasRows = stmt.ColumnInt64(0) != 0

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -18,27 +19,31 @@ const (
 	maxBytes  = 16 << 20 // of stored text
 )
 
-// list is one paged list: what is common to executions, outbox and spawns.
+// list is one paged list: what is common to executions, outbox, spawns and timers.
 type list[T any] struct {
-	noun    string // of the table, without the prefix
-	table   string // quoted
-	columns string
-	order   order // without the rowid
+	noun    string   // of the table, without the prefix
+	table   string   // quoted
+	columns []string // those of the order first
+	order   []string
 	scope   string
-	where   string // a condition of the list, "" for none
-	bind    func(*sqlite.Stmt)
-	binds   int // parameters in where
-	// sorted: no index has the order, so SQLite sorts; it keeps fewer rows in hand if it
-	// knows how many are wanted. read must select every row.
-	sorted bool
+	where   string  // a condition of the list, "" for none
+	bound   []value // the parameters in where
+	// whole: read selects every row, so that SQLite, which sorts where no index has the
+	// order, need not keep more rows in hand than the page holds.
+	whole bool
 	// all reads every matching row in one page, however many.
 	all bool
-	// key reads the order's columns off a row. rowid, where there is one, follows the
-	// columns.
-	key func(*sqlite.Stmt) []value
 	// read makes an item of a row, or says that the filter leaves it out. size is what
 	// it looked at, in bytes.
-	read func(*sqlite.Stmt) (item T, selected bool, size int)
+	read func(r listRow) (item T, selected bool, size int)
+}
+
+// listRow is one row of a list.
+type listRow struct {
+	*sqlite.Stmt
+	// torn: the text of the order's first column is no whole UTF-16, and stands for
+	// another text in UTF-8.
+	torn bool
 }
 
 // page reads one page.
@@ -62,58 +67,66 @@ func (l list[T]) pageOn(conn *sqlite.Conn, e *executions, cursor string, limit i
 	if err := e.sql.need(l.noun); err != nil {
 		return err
 	}
-	hasRowid, err := e.rowids.has(conn, e.file.Epoch(conn), l.table)
+	shape, err := e.shapeOf(conn, l.table)
 	if err != nil {
 		return err
 	}
-	order := l.order
-	order.rowid = hasRowid
-	from, err := order.decodeKey(l.scope, cursor)
+	if len(shape.tie) == 0 {
+		return fmt.Errorf("%w: table %s: its columns _rowid_, oid and rowid hide the number of a row", store.ErrNotAStore, l.table)
+	}
+	order := order{columns: l.order, utf16: shape.utf16}
+	for _, c := range shape.tie {
+		if !slices.Contains(l.order, fold(strings.Trim(c, `"`))) {
+			order.tie = append(order.tie, c)
+		}
+	}
+	scope := e.file.identity(conn) + " " + l.scope
+	from, err := order.decodeKey(scope, cursor)
 	if err != nil {
 		return err
 	}
-	sql := l.columns
-	rowidAt := strings.Count(sql, ",") + 1
-	if hasRowid {
-		sql += ", _rowid_"
-	}
-	sql += " FROM " + l.table
+	sql := "SELECT " + strings.Join(l.columns, ", ") + order.selected() + " FROM " + l.table
+	bound := l.bound
 	var conds []string
 	if l.where != "" {
 		conds = append(conds, l.where)
 	}
 	if from != nil {
-		conds = append(conds, order.after(from, l.binds+1))
+		cond, more := order.after(from, len(bound)+1)
+		conds, bound = append(conds, cond), append(bound[:len(bound):len(bound)], more...)
 	}
 	if len(conds) > 0 {
 		sql += " WHERE " + strings.Join(conds, " AND ")
 	}
 	sql += order.by()
-	limitAt := l.binds + len(from) + 1
-	if l.sorted && !l.all {
-		sql += " LIMIT ?" + strconv.Itoa(limitAt)
+	if !l.all {
+		// One row more than can be looked at: so there is a next page.
+		atMost := maxLooked
+		if l.whole {
+			atMost = limit
+		}
+		bound = append(bound[:len(bound):len(bound)], value{class: sqlite.TypeInteger, int: int64(atMost) + 1})
+		sql += " LIMIT ?" + strconv.Itoa(len(bound))
 	}
 
 	var looked, size int
 	var last []value // key of the last row looked at, read when the page is over
-	full := false
+	full, stuck := false, false
 	err = query(conn, sql, func(q *sqlite.Stmt) {
-		if l.bind != nil {
-			l.bind(q)
-		}
-		for i, v := range from {
-			v.bind(q, l.binds+1+i)
-		}
-		if l.sorted && !l.all {
-			q.BindInt64(limitAt, int64(limit)+1)
+		for i, v := range bound {
+			v.bind(q, i+1)
 		}
 	}, func(row *sqlite.Stmt) bool {
 		if full {
-			// One row more than the page holds: so there is a next page.
-			page.Next = encodeKey(l.scope, last)
+			page.Next = encodeKey(scope, last)
 			return false
 		}
-		item, selected, n := l.read(row)
+		r := listRow{Stmt: row}
+		if order.utf16 && row.ColumnType(0) == sqlite.TypeText {
+			raw := column(row, len(l.columns)+len(order.tie))
+			r.torn = !isUTF16(column(row, 0).text, raw.text, shape.bigEndian)
+		}
+		item, selected, n := l.read(r)
 		if selected {
 			if page.Items == nil && !l.all {
 				page.Items = make([]T, 0, limit)
@@ -123,13 +136,14 @@ func (l list[T]) pageOn(conn *sqlite.Conn, e *executions, cursor string, limit i
 		looked, size = looked+1, size+n
 		if !l.all && (len(page.Items) == limit || looked == maxLooked || size >= maxBytes) {
 			full = true
-			last = l.key(row)
-			if hasRowid {
-				last = append(last, column(row, rowidAt))
-			}
+			last = order.key(row, len(l.columns))
+			stuck = from != nil && !order.before(from, last)
 		}
-		return true
+		return !stuck
 	})
+	if err == nil && stuck {
+		return &store.RowError{Table: l.noun, Key: last[0].String(), Err: errors.New("the list does not go on after this row: the file keeps it under a key that SQLite does not find again")}
+	}
 	return err
 }
 
@@ -159,19 +173,18 @@ func (e *executions) ListExecutions(ctx context.Context, f store.ExecutionFilter
 	}
 	var buf []byte
 	return list[store.Summary]{
-		noun: tableExecutions, table: e.sql.executions, columns: "SELECT id, definition_id, version, data", order: order{columns: []string{"id"}},
-		scope: e.scopeOf("executions", f.Scope()),
-		key:   func(row *sqlite.Stmt) []value { return []value{column(row, 0)} },
-		read: func(row *sqlite.Stmt) (s store.Summary, selected bool, size int) {
+		noun: tableExecutions, table: e.sql.executions, columns: executionColumns(), order: []string{"id"},
+		scope: e.scopeOf("executions", f.Scope()), whole: f.Status == nil && f.DefinitionID == nil && f.ParentID == nil && !f.RootsOnly,
+		read: func(row listRow) (s store.Summary, selected bool, size int) {
 			if f.Status != nil || f.ParentID != nil {
 				if t := row.ColumnType(3); t == sqlite.TypeText || t == sqlite.TypeBlob {
-					buf = bytesOf(row, 3, buf)
+					buf = bytesOf(row.Stmt, 3, buf)
 					if !preselect(f, buf) {
 						return s, false, len(buf)
 					}
 				}
 			}
-			if f.DefinitionID != nil && column(row, 1).String() != *f.DefinitionID {
+			if f.DefinitionID != nil && column(row.Stmt, 1).String() != *f.DefinitionID {
 				return s, false, 0
 			}
 			r := readExecution(row)
@@ -201,10 +214,10 @@ func (e *executions) PendingOutbox(ctx context.Context) ([]store.OutboxEntry, er
 
 func (e *executions) outbox(f store.QueueFilter) list[store.OutboxEntry] {
 	return list[store.OutboxEntry]{
-		noun: tableOutbox, table: e.sql.outbox, columns: "SELECT seq, target_id, event", order: order{columns: []string{"seq"}},
-		scope: e.scopeOf("outbox", f.Scope()),
-		key:   func(row *sqlite.Stmt) []value { return []value{column(row, 0)} },
-		read: func(row *sqlite.Stmt) (store.OutboxEntry, bool, int) {
+		noun: tableOutbox, table: e.sql.outbox, columns: []string{"seq", "target_id", "event"}, order: []string{"seq"},
+		scope: e.scopeOf("outbox", f.Scope()), whole: f.ExecutionID == nil,
+		read: func(r listRow) (store.OutboxEntry, bool, int) {
+			row := r.Stmt
 			target := column(row, 1)
 			if f.ExecutionID != nil && (target.class == sqlite.TypeNull || target.String() != *f.ExecutionID) {
 				return store.OutboxEntry{}, false, len(target.text)
@@ -257,10 +270,10 @@ func (e *executions) PendingSpawns(ctx context.Context) ([]store.SpawnEntry, err
 
 func (e *executions) spawns(f store.QueueFilter) list[store.SpawnEntry] {
 	return list[store.SpawnEntry]{
-		noun: tableSpawns, table: e.sql.spawns, columns: "SELECT seq, parent_id, child_id, root_path, context", order: order{columns: []string{"seq"}},
-		scope: e.scopeOf("spawns", f.Scope()),
-		key:   func(row *sqlite.Stmt) []value { return []value{column(row, 0)} },
-		read: func(row *sqlite.Stmt) (store.SpawnEntry, bool, int) {
+		noun: tableSpawns, table: e.sql.spawns, columns: []string{"seq", "parent_id", "child_id", "root_path", "context"}, order: []string{"seq"},
+		scope: e.scopeOf("spawns", f.Scope()), whole: f.ExecutionID == nil,
+		read: func(r listRow) (store.SpawnEntry, bool, int) {
+			row := r.Stmt
 			parent := column(row, 1)
 			if f.ExecutionID != nil && parent.String() != *f.ExecutionID {
 				return store.SpawnEntry{}, false, len(parent.text)
@@ -310,6 +323,9 @@ func (e *executions) ReadTrace(ctx context.Context, id string) ([]store.TraceEnt
 			return err
 		}
 		steps = nil
+		if sayable, err := e.sayable(conn, id); err != nil || !sayable {
+			return err
+		}
 		return query(conn, e.sql.steps, func(q *sqlite.Stmt) { q.BindText(1, id) }, func(row *sqlite.Stmt) bool {
 			steps = append(steps, traceEntry(id, column(row, 0), column(row, 1)))
 			return true

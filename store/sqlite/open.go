@@ -70,6 +70,7 @@ type File struct {
 	src    *source
 	watch  *sqlite.Conn // of src, for ChangeToken
 	writer *sqlite.Conn
+	left   *leftLog // of the last source that had a log
 	epoch  uint64
 	closed bool
 
@@ -141,12 +142,35 @@ func (f *File) Path() string { return f.opts.Path }
 // by this File, has been opened anew: what was learnt about the layout in another
 // epoch may not hold in this one. It is 0 for a connection that is not this File's.
 func (f *File) Epoch(conn *sqlite.Conn) uint64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if src := f.owner[conn]; src != nil {
+	if src := f.sourceOf(conn); src != nil {
 		return src.epoch
 	}
 	return 0
+}
+
+// identity tells the file behind conn, a connection handed out by this File, from
+// any other that was or will be at the path.
+func (f *File) identity(conn *sqlite.Conn) string {
+	if src := f.sourceOf(conn); src != nil {
+		return src.file.identity
+	}
+	return ""
+}
+
+// fileIdentity is that of the file that is open at this moment.
+func (f *File) fileIdentity() string {
+	f.turn <- struct{}{}
+	defer f.free()
+	if f.src == nil {
+		return ""
+	}
+	return f.src.file.identity
+}
+
+func (f *File) sourceOf(conn *sqlite.Conn) *source {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.owner[conn]
 }
 
 // lock takes the turn.
@@ -185,10 +209,11 @@ func (f *File) reopen(ctx context.Context) error {
 		// The old source goes first: while a connection is left no other kind can be
 		// made safely, and a reader that goes on with it closes it when it is done.
 		if f.src != nil {
+			f.leave(f.src)
 			f.retire(f.src)
 			f.src = nil
 		}
-		src, conn, err := openSource(ctx, f.opts)
+		src, conn, err := openSource(ctx, f.opts, f.left)
 		if err == nil {
 			f.epoch++
 			src.epoch = f.epoch
@@ -295,6 +320,10 @@ func (f *File) Close() error {
 	if f.src != nil {
 		f.retire(f.src)
 		f.src = nil
+	}
+	if f.left != nil {
+		f.left.held.Close() // it was only read
+		f.left = nil
 	}
 	// The writer last: the last connection that can write merges the log.
 	if f.writer != nil {

@@ -256,6 +256,37 @@ func TestLinks(t *testing.T) {
 	w.kill()
 }
 
+// Through another name of a file its log cannot be seen: it is read with a word about
+// that, and not written.
+func TestHardLinks(t *testing.T) {
+	for _, mode := range []string{"wal", "delete"} {
+		path := database(t, mode)
+		w := writerProcess(t, path, insert)
+		second := filepath.Join(t.TempDir(), "second.db")
+		if err := os.Link(path, second); err != nil {
+			t.Skip(err)
+		}
+		for _, name := range []string{path, second} {
+			f := open(t, Options{Path: name})
+			if why := f.How().Why; !strings.Contains(why, "2 names (hard links)") {
+				t.Errorf("%s: why: %s", mode, why)
+			}
+			closed(t, f)
+			_, err := OpenFile(t.Context(), Options{Path: name, ReadWrite: true})
+			wantOpenError(t, err, name, store.ErrReadOnly, "2 names (hard links)")
+		}
+		w.kill()
+		if err := os.Remove(second); err != nil {
+			t.Fatal(err)
+		}
+		f := open(t, Options{Path: path, ReadWrite: true})
+		if why := f.How().Why; strings.Contains(why, "hard links") {
+			t.Errorf("%s: why: %s", mode, why)
+		}
+		closed(t, f)
+	}
+}
+
 func TestLongPath(t *testing.T) {
 	dir := t.TempDir()
 	for len(dir) < 600 {

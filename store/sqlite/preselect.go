@@ -67,8 +67,8 @@ func onlyStatus(data []byte) (status []byte, sure bool) {
 }
 
 // statusOf finds the status word of an execution. sure is false where the text is
-// not as plain as programs write it, and where a member that a summary shows is of
-// the wrong kind. Text that is not JSON at all may pass for sure: it has no status,
+// not as plain as programs write it, and where a member may be of a kind that makes
+// the row a bad one. Text that is not JSON at all may pass for sure: it has no status,
 // so it is right to leave it out.
 func statusOf(data []byte) (status []byte, sure bool) {
 	status = []byte(store.Pending) // harel's default for a missing member
@@ -101,8 +101,20 @@ func statusOf(data []byte) (status []byte, sure bool) {
 			if data[i] != '"' {
 				return nil, false
 			}
-		case "outcome", "error", "active_path", "parent_id":
+		case "outcome", "error", "active_path", "parent_id", "definition_fqn", "child_id":
 			if data[i] != '"' && data[i] != 'n' {
+				return nil, false
+			}
+		case "context", "history", "children", "invoke_seq":
+			if data[i] != '{' && data[i] != 'n' {
+				return nil, false
+			}
+		case "deferred":
+			if data[i] != '[' && data[i] != 'n' {
+				return nil, false
+			}
+		case "processed_events", "priority":
+			if !plainInt(data[i:end]) {
 				return nil, false
 			}
 		}
@@ -116,6 +128,23 @@ func statusOf(data []byte) (status []byte, sure bool) {
 		i = skipBlank(data, i+1)
 	}
 	return nil, false
+}
+
+// plainInt reports whether a number is written as one of 64 bits is.
+func plainInt(b []byte) bool {
+	b = bytes.TrimRight(b, " \n\t\r")
+	if len(b) > 1 && b[0] == '-' {
+		b = b[1:]
+	}
+	if len(b) == 0 || len(b) > 18 {
+		return false
+	}
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
 }
 
 func skipBlank(b []byte, i int) int {

@@ -59,6 +59,10 @@ func TestPreselectIsASuperset(t *testing.T) {
 				left++
 			}
 		}
+		// What is written plainly is known without the summary, or little is gained.
+		if _, sure := statusOf([]byte(text)); !sure && s.Bad == nil && !strings.ContainsAny(text, `\`) && !lax(text) {
+			t.Errorf("%s: not sure of a plain text", text)
+		}
 		if status, sure := statusOf([]byte(text)); sure && s.Bad == nil && string(status) != string(s.Status) {
 			t.Errorf("%s: status %q, in the summary %q", text, status, s.Status)
 		} else if sure && s.Bad != nil {
@@ -70,4 +74,14 @@ func TestPreselectIsASuperset(t *testing.T) {
 	if selected == 0 || left < len(texts)*len(filters)/4 {
 		t.Errorf("of %d pairs %d are selected and %d left out beforehand", len(texts)*len(filters), selected, left)
 	}
+}
+
+// lax reports whether a text has a member that is good only in a second reading.
+func lax(text string) bool {
+	for _, m := range []string{`:3.0`, `:"3"`, `9223372036854775807`, `"context":5,"context"`} {
+		if strings.Contains(text, m) {
+			return true
+		}
+	}
+	return strings.Trim(text, "{ }") == ""
 }

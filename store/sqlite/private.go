@@ -47,7 +47,7 @@ func (s *source) copyTo(ctx context.Context, to string, sig signature) error {
 		return err
 	}
 	unchanged := func() bool { return true }
-	if sig.wal.size > 0 {
+	if sig.wal.size > 0 && !s.alien {
 		wal, err := s.openBeside(target+"-wal", "its -wal")
 		if err != nil {
 			return err

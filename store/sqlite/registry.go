@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"fmt"
 	"os"
 	"sync"
 )
@@ -27,6 +28,8 @@ var files registry
 type openFile struct {
 	info os.FileInfo // of the open descriptor
 	fd   *os.File    // for reading
+	// identity differs for a file that was made anew under the same path.
+	identity string
 
 	parked []*os.File // opened by hand, to be closed with fd
 	refs   int        // holders of this openFile
@@ -83,7 +86,8 @@ func (r *registry) adopt(fd *os.File) (*openFile, error) {
 			return f, nil
 		}
 	}
-	f := &openFile{info: info, fd: fd, refs: 1, opening: make(chan struct{}, 1)}
+	identity := fmt.Sprintf("%d@%d", inode(info), birth(fd))
+	f := &openFile{info: info, fd: fd, identity: identity, refs: 1, opening: make(chan struct{}, 1)}
 	r.files = append(r.files, f)
 	return f, nil
 }

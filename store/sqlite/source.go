@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"sync/atomic"
@@ -34,6 +35,8 @@ type source struct {
 	sig    signature // as opened or copied
 	why    string    // planCopy: what could not be read in place
 	dir    string    // planCopy: where the copy lies
+	log    *os.File  // the -wal that is read, held so that no other file can pass for it
+	alien  bool      // planCopy: the -wal is not copied, since it is not that of the database
 	epoch  uint64
 	copied time.Time
 
@@ -63,16 +66,23 @@ func (s *source) how() How {
 		h.Mode, h.Why = "read-only (immutable)", "it is in WAL mode and at rest, so it is read without locks and checked for changes after every read"
 	case planCopy:
 		h.Mode, h.PrivateCopy = "read-only (private copy)", true
-		h.Why = s.why + ", so a private copy is read, taken at " + s.copied.Format(time.TimeOnly) + " and taken again when the file changes"
+		why := s.why
+		if s.alien {
+			why += ", and is left out"
+		}
+		h.Why = why + ", so a private copy is read, taken at " + s.copied.Format(time.TimeOnly) + " and taken again when the file changes"
 	case planWrite:
 		h.Mode, h.Why = "read-write", "writing was asked for"
+	}
+	if n := hardLinks(s.file.info); n > 1 {
+		h.Why += fmt.Sprintf("; the file has %d names (hard links), and what a program writes through another one may be in a log that cannot be seen from here", n)
 	}
 	return h
 }
 
 // openSource looks at the path and opens it by what is found, with a first
 // connection that has proved to read. errChanged asks for another look.
-func openSource(ctx context.Context, o Options) (*source, *sqlite.Conn, error) {
+func openSource(ctx context.Context, o Options, left *leftLog) (*source, *sqlite.Conn, error) {
 	found, file, err := look(o.Path)
 	if err != nil {
 		if file != nil {
@@ -81,7 +91,10 @@ func openSource(ctx context.Context, o Options) (*source, *sqlite.Conn, error) {
 		return nil, nil, err
 	}
 	s := &source{opts: o, found: found, file: file}
-	conn, err := s.open(ctx)
+	var conn *sqlite.Conn
+	if err = left.check(s); err == nil {
+		conn, err = s.open(ctx)
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, s.dispose())
 	}
@@ -105,6 +118,14 @@ func (s *source) open(ctx context.Context) (*sqlite.Conn, error) {
 		return conn, err
 	}
 	// SQLite uses a log that lies beside a database whatever the header says.
+	why, err := s.alienLog()
+	if err != nil {
+		return nil, err
+	}
+	if why != "" {
+		s.alien = true
+		return s.openCopy(ctx, why)
+	}
 	switch f := s.found; {
 	case f.Journal:
 		return s.openCopy(ctx, "an interrupted transaction waits to be rolled back")
@@ -181,6 +202,10 @@ func (s *source) count(n int) {
 // dispose gives up the file and the private copy, when no connection is left.
 func (s *source) dispose() error {
 	files.release(s.file)
+	if s.log != nil {
+		s.log.Close() // it was only read
+		s.log = nil
+	}
 	if s.dir == "" {
 		return nil
 	}
@@ -249,6 +274,12 @@ func (s *source) firstFollowing(ctx context.Context) (*sqlite.Conn, error) {
 	if now.Log == LogAbsent || !now.Shm {
 		return nil, errChanged
 	}
+	if holdsLogs {
+		var err error
+		if s.log, err = s.openBeside(s.found.Target+"-wal", "its -wal"); err != nil {
+			return nil, err
+		}
+	}
 	return s.first(ctx)
 }
 
@@ -280,8 +311,15 @@ func (s *source) openWrite(ctx context.Context) (*sqlite.Conn, error) {
 	if s.found.Ours && s.found.UserVersion > SchemaVersion {
 		return nil, &OpenError{s.opts.Path, "a newer version of treering made it", "update treering, or open it read-only", store.ErrReadOnly}
 	}
-	if !s.found.WAL && s.found.Log == LogContent {
-		return nil, &OpenError{s.opts.Path, "it is not in WAL mode but a -wal with content lies beside it, which may belong to another database", "move that away, or open it read-only", store.ErrReadOnly}
+	if why, err := s.alienLog(); err != nil {
+		return nil, err
+	} else if why != "" {
+		return nil, &OpenError{s.opts.Path, why, "move that away, or open it read-only", store.ErrReadOnly}
+	}
+	if n := hardLinks(s.file.info); n > 1 {
+		// Two names have two logs and two journals: each writer would miss the other's.
+		return nil, &OpenError{s.opts.Path, fmt.Sprintf("it has %d names (hard links), and what is written through one damages what is written through another", n),
+			"write to a copy, or leave it one name", store.ErrReadOnly}
 	}
 	// SQLite opens a file without write permission for reading and says so only at
 	// the first write.
@@ -346,7 +384,11 @@ func (s *source) stale(named string) (bool, error) {
 		if s.plan == planWrite {
 			// The log of the old file may lie beside the new one, which would be damaged by
 			// it. That is not for a program to decide.
-			return true, &OpenError{s.opts.Path, "another file was put in its place", "open it again", store.ErrSourceChanged}
+			hint := "open it again"
+			if wal, err := lookAt(s.found.Target + "-wal"); err == nil && wal.size > 0 {
+				hint = "its -wal still is that of the old file: move it and the -shm away, then open it again"
+			}
+			return true, &OpenError{s.opts.Path, "another file was put in its place", hint, store.ErrSourceChanged}
 		}
 		return true, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"treering/store"
 	"zombiezen.com/go/sqlite"
@@ -15,10 +14,11 @@ import (
 type tables struct {
 	executions, outbox, processed, spawns, timers, traces string
 	missing                                               map[string]error // by the name without a prefix
+	collates                                              bool             // see Set
 }
 
 func tablesOf(set Set) tables {
-	t := tables{missing: make(map[string]error)}
+	t := tables{missing: make(map[string]error), collates: set.collates}
 	for _, table := range []struct {
 		name string
 		to   *string
@@ -58,37 +58,6 @@ func missingTable(err error) error {
 	}
 	name = strings.TrimPrefix(name, "main.")
 	return fmt.Errorf("%w: the database has no table %q: %w", store.ErrMissingTable, name, err)
-}
-
-// rowids remembers which tables have a rowid, for one opening of the file.
-type rowids struct {
-	mu    sync.Mutex
-	epoch uint64
-	known map[string]bool
-}
-
-// has asks whether table, a quoted name, has a rowid.
-func (r *rowids) has(conn *sqlite.Conn, epoch uint64, table string) (bool, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.known == nil || r.epoch != epoch {
-		r.known, r.epoch = make(map[string]bool), epoch
-	}
-	if has, ok := r.known[table]; ok {
-		return has, nil
-	}
-	// Prepared only: the name does not resolve where there is no rowid.
-	stmt, _, err := conn.PrepareTransient("SELECT _rowid_ FROM " + table)
-	has := err == nil
-	if has {
-		err = stmt.Finalize()
-	} else if strings.Contains(err.Error(), "no such column") {
-		err = nil
-	}
-	if err == nil {
-		r.known[table] = has
-	}
-	return has, err
 }
 
 // query runs a prepared statement to its end or until row returns false.

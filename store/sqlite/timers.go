@@ -2,7 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"treering/store"
 	"zombiezen.com/go/sqlite"
@@ -21,32 +24,39 @@ func (e *executions) DueTimers(ctx context.Context, now float64) ([]store.Timer,
 }
 
 func (e *executions) timers(f store.QueueFilter) list[store.Timer] {
+	id, due := f.ExecutionID, f.DueBy
 	l := list[store.Timer]{
-		noun: tableTimers, table: e.sql.timers, columns: "SELECT fire_at, execution_id, path", order: order{columns: []string{"fire_at", "execution_id", "path"}},
-		scope: e.scopeOf("timers", f.Scope()), sorted: true,
-		key: func(row *sqlite.Stmt) []value { return []value{column(row, 0), column(row, 1), column(row, 2)} },
-		read: func(row *sqlite.Stmt) (store.Timer, bool, int) {
-			at, id, path := column(row, 0), column(row, 1), column(row, 2)
-			return timerOf(at, id, path), true, len(id.text) + len(path.text)
+		noun: tableTimers, table: e.sql.timers, columns: []string{"fire_at", "execution_id", "path"}, order: []string{"fire_at", "execution_id", "path"},
+		scope: e.scopeOf("timers", f.Scope()), whole: id == nil,
+		read: func(r listRow) (store.Timer, bool, int) {
+			at, owner, path := column(r.Stmt, 0), column(r.Stmt, 1), column(r.Stmt, 2)
+			// SQL finds 1e17 where it looks for 100000000000000000.
+			if id != nil && owner.String() != *id {
+				return store.Timer{}, false, len(owner.text)
+			}
+			return timerOf(at, owner, path), true, len(owner.text) + len(path.text)
 		},
 	}
-	id, due := f.ExecutionID, f.DueBy
-	switch {
-	case id != nil && due != nil:
-		l.where, l.binds = "execution_id IN (?1, CAST(?1 AS BLOB)) AND fire_at <= ?2", 2
-	case id != nil:
-		l.where, l.binds = "execution_id IN (?1, CAST(?1 AS BLOB))", 1
-	case due != nil:
-		// Text and blobs come after every number: they are never due.
-		l.where, l.binds = "fire_at <= ?1", 1
+	if id != nil {
+		var places []string
+		null := ""
+		for _, v := range spellings(*id) {
+			if v.class == sqlite.TypeNull {
+				null = " OR execution_id IS NULL"
+				continue
+			}
+			l.bound = append(l.bound, v)
+			places = append(places, v.placeholder(len(l.bound)))
+		}
+		l.where = "(execution_id IN (" + strings.Join(places, ", ") + ")" + null + ")"
 	}
-	l.bind = func(q *sqlite.Stmt) {
-		if id != nil {
-			q.BindText(1, *id)
+	if due != nil {
+		if l.where != "" {
+			l.where += " AND "
 		}
-		if due != nil {
-			q.BindFloat(l.binds, *due)
-		}
+		// Text and blobs come after every number: they are never due.
+		l.bound = append(l.bound, value{class: sqlite.TypeFloat, float: *due})
+		l.where += "fire_at <= ?" + strconv.Itoa(len(l.bound))
 	}
 	return l
 }
@@ -59,6 +69,10 @@ func timerOf(at, id, path value) store.Timer {
 	switch at.class {
 	case sqlite.TypeInteger:
 		t.FireAt = float64(at.int)
+		if !isExactly(t.FireAt, at.int) {
+			// It could be shown, but never named: not deleted, not moved.
+			err = firstOf(err, fmt.Errorf("fire_at is %d, which no float holds", at.int))
+		}
 	case sqlite.TypeFloat:
 	default:
 		t.FireAt = math.NaN()
@@ -68,4 +82,8 @@ func timerOf(at, id, path value) store.Timer {
 		t.Bad = &store.RowError{Table: "timers", Key: t.ExecutionID + " " + t.Path, Err: err, Raw: []byte(at.String())}
 	}
 	return t
+}
+
+func isExactly(f float64, n int64) bool {
+	return f < -math.MinInt64 && int64(f) == n
 }

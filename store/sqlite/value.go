@@ -1,11 +1,12 @@
 package sqlite
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
-	"strings"
 
 	"treering/store"
 	"zombiezen.com/go/sqlite"
@@ -19,6 +20,9 @@ type value struct {
 	int   int64
 	float float64
 	text  string // of text and blobs
+	// stored marks text whose bytes are those of a UTF-16 database, as a cursor keeps
+	// it: to UTF-8 and back, text that is no whole UTF-16 becomes another.
+	stored bool
 }
 
 // column reads a result column as it is stored. Text and blobs are read by their
@@ -50,12 +54,26 @@ func (v value) bind(stmt *sqlite.Stmt, param int) {
 	case sqlite.TypeFloat:
 		stmt.BindFloat(param, v.float)
 	case sqlite.TypeText:
-		stmt.BindText(param, v.text)
+		if v.stored {
+			stmt.BindBytes(param, []byte(v.text)) // see placeholder
+		} else {
+			stmt.BindText(param, v.text)
+		}
 	case sqlite.TypeBlob:
 		stmt.BindBytes(param, []byte(v.text))
 	default:
 		stmt.BindNull(param)
 	}
+}
+
+// placeholder is what stands in SQL for the value that is bound to a parameter. The
+// plus takes away the affinity that a cast has, which a parameter has not.
+func (v value) placeholder(param int) string {
+	p := "?" + strconv.Itoa(param)
+	if v.stored {
+		return "+CAST(" + p + " AS TEXT)"
+	}
+	return p
 }
 
 // String is the value as a list shows it: text and blobs by their bytes, NULL as
@@ -102,6 +120,9 @@ func (v value) key() string {
 	case sqlite.TypeFloat:
 		return string(binary.BigEndian.AppendUint64([]byte{'f'}, math.Float64bits(v.float)))
 	case sqlite.TypeText:
+		if v.stored {
+			return "w" + v.text
+		}
 		return "t" + v.text
 	case sqlite.TypeBlob:
 		return "b" + v.text
@@ -128,6 +149,8 @@ func parseKey(s string) (value, error) {
 		return value{class: sqlite.TypeFloat, float: math.Float64frombits(n)}, nil
 	case 't':
 		return value{class: sqlite.TypeText, text: rest}, nil
+	case 'w':
+		return value{class: sqlite.TypeText, text: rest, stored: true}, nil
 	case 'b':
 		return value{class: sqlite.TypeBlob, text: rest}, nil
 	case 'n':
@@ -136,75 +159,42 @@ func parseKey(s string) (value, error) {
 	return value{}, store.ErrBadCursor
 }
 
-// order is the total order in which a table is paged: by these columns and, where
-// the table has one, by the rowid, because the key columns of a foreign table may
-// hold the same values twice (NULLs even under a primary key).
-type order struct {
-	columns []string
-	rowid   bool
+// compare orders two values as SQLite does without a collation: NULL, numbers by
+// their exact value, text and blobs by their bytes.
+func compare(a, b value) int {
+	if ra, rb := classRank(a.class), classRank(b.class); ra != rb {
+		return cmp.Compare(ra, rb)
+	}
+	switch {
+	case a.class == sqlite.TypeText || a.class == sqlite.TypeBlob:
+		return cmp.Compare(a.text, b.text)
+	case a.class == sqlite.TypeInteger && b.class == sqlite.TypeInteger:
+		return cmp.Compare(a.int, b.int)
+	case a.class == sqlite.TypeFloat && b.class == sqlite.TypeFloat:
+		return cmp.Compare(a.float, b.float)
+	case a.class == sqlite.TypeNull:
+		return 0
+	}
+	return a.exact().Cmp(b.exact())
 }
 
-// by is the ORDER BY clause.
-func (o order) by() string { return " ORDER BY " + strings.Join(o.all(), ", ") }
-
-func (o order) all() []string {
-	if o.rowid {
-		return append(o.columns[:len(o.columns):len(o.columns)], "_rowid_")
+// exact is the value of a number.
+func (v value) exact() *big.Float {
+	if v.class == sqlite.TypeInteger {
+		return new(big.Float).SetInt64(v.int)
 	}
-	return o.columns
+	return big.NewFloat(v.float) // SQLite stores no NaN
 }
 
-// after is the condition that a row comes after key, with parameters numbered from
-// param, one for each column. SQLite orders NULL before numbers before text before
-// blobs, and so do its comparisons, except that nothing compares with NULL.
-func (o order) after(key []value, param int) string {
-	cols := o.all()
-	cond := ""
-	for i := len(key) - 1; i >= 0; i-- {
-		p := "?" + strconv.Itoa(param+i)
-		greater := cols[i] + " > " + p
-		if key[i].class == sqlite.TypeNull {
-			greater = cols[i] + " IS NOT NULL"
-		}
-		switch {
-		case cond == "":
-			cond = greater
-		default:
-			cond = "(" + greater + " OR " + cols[i] + " IS " + p + " AND " + cond + ")"
-		}
+func classRank(c sqlite.ColumnType) int {
+	switch c {
+	case sqlite.TypeInteger, sqlite.TypeFloat:
+		return 1
+	case sqlite.TypeText:
+		return 2
+	case sqlite.TypeBlob:
+		return 3
+	default:
+		return 0
 	}
-	if key[0].class != sqlite.TypeNull {
-		// Said once more in a way that an index can be used for.
-		cond = cols[0] + " >= ?" + strconv.Itoa(param) + " AND " + cond
-	}
-	return cond
-}
-
-// decodeKey reads the position out of a cursor: nil at the start.
-func (o order) decodeKey(scope, cursor string) ([]value, error) {
-	if cursor == "" {
-		return nil, nil
-	}
-	parts, err := store.DecodeCursor(scope, cursor)
-	if err != nil {
-		return nil, err
-	}
-	if len(parts) != len(o.all()) {
-		return nil, store.ErrBadCursor
-	}
-	key := make([]value, len(parts))
-	for i, p := range parts {
-		if key[i], err = parseKey(p); err != nil {
-			return nil, err
-		}
-	}
-	return key, nil
-}
-
-func encodeKey(scope string, key []value) string {
-	parts := make([]string, len(key))
-	for i, v := range key {
-		parts[i] = v.key()
-	}
-	return store.EncodeCursor(scope, parts...)
 }

@@ -40,9 +40,11 @@ type writer struct {
 	// turn is held by whoever uses the connection. It guards what follows.
 	turn    sync.Mutex
 	conn    *sqlite.Conn
+	src     *source   // of conn
 	wal     bool      // of conn
 	checked time.Time // that the file is still the one at the path
 	crowd   bool      // the last batch had several requests
+	turns   turns
 
 	waiting atomic.Int32 // requests in queue
 	mu      sync.Mutex   // guards what follows
@@ -170,12 +172,20 @@ func (w *writer) atOnce(ctx context.Context, fn func(*sqlite.Conn) error) (done 
 		// able to go away meanwhile.
 		return false, nil
 	}
+	if err := w.turns.look(w, conn); err != nil {
+		return true, w.failed(ctx, err)
+	}
+	if w.turns.owed > 0 {
+		return false, nil // it is paid in the writer's goroutine, and the caller can go away
+	}
 	if err := step(conn, "BEGIN IMMEDIATE"); err != nil {
 		if isBusy(err) {
+			w.turns.met()
 			return false, nil
 		}
 		return true, w.failed(ctx, err)
 	}
+	w.turns.taken()
 	finished := false
 	defer func() {
 		if !finished {
@@ -186,7 +196,7 @@ func (w *writer) atOnce(ctx context.Context, fn func(*sqlite.Conn) error) (done 
 	}()
 	if err = ctx.Err(); err == nil {
 		if err = fn(conn); err == nil {
-			err = step(conn, "COMMIT")
+			err = w.commit(conn)
 		}
 	}
 	finished = true
@@ -234,10 +244,11 @@ func (w *writer) batch() {
 			return
 		}
 	}
-	if err := step(conn, "COMMIT"); err != nil {
+	if err := w.commit(conn); err != nil {
 		answer(batch, w.undone(ctx, conn, err))
 		return
 	}
+	w.turns.left()
 	for _, r := range batch {
 		close(r.done)
 	}
@@ -258,12 +269,30 @@ func (w *writer) oneByOne(ctx context.Context, conn *sqlite.Conn, batch []*reque
 		}
 		if r.err = w.begin(ctx, conn); r.err == nil {
 			if r.run(conn); r.err == nil && r.panicked == nil {
-				r.err = step(conn, "COMMIT")
+				r.err = w.commit(conn)
 			}
 			r.err = w.undone(ctx, conn, r.err)
 		}
 		close(r.done)
 	}
+}
+
+// commit ends the transaction and makes sure that it has ended in the file at the
+// path. A file that was put there meanwhile has nothing of what was written, so it is
+// not acknowledged: one look at the path costs a hundredth of a durable commit.
+func (w *writer) commit(conn *sqlite.Conn) error {
+	if err := step(conn, "COMMIT"); err != nil {
+		return err
+	}
+	_, err := w.src.stale(w.file.named)
+	if err == nil {
+		return nil
+	}
+	w.checked = time.Time{}
+	if errors.Is(err, store.ErrSourceChanged) || errors.Is(err, store.ErrStoreNotFound) {
+		return err
+	}
+	return store.OutcomeUnknown(err)
 }
 
 // take moves requests from the queue to the batch until that is full.
@@ -310,9 +339,8 @@ func (r *request) run(conn *sqlite.Conn) {
 	r.err = r.fn(conn)
 }
 
-// recheck is how often, at most, the writer looks whether another file was put in
-// place of the one it writes to. A look at every commit would cost each a twentieth,
-// and it is too late for the commits under way as it is.
+// recheck is how often, at most, the writer looks before a transaction whether
+// another file was put in place of the one it writes to. It looks after each one.
 const recheck = 20 * time.Millisecond
 
 // connection returns the connection to write through.
@@ -340,16 +368,27 @@ func (w *writer) connection(ctx context.Context) (*sqlite.Conn, error) {
 	} else {
 		conn.SetBusyTimeout(w.busy)
 	}
-	w.conn = conn
+	w.conn, w.src = conn, w.file.sourceOf(conn)
 	return conn, nil
 }
 
 // begin opens the transaction, with the write lock from the start: a lock asked for
 // later is refused at once if somebody has written since.
 func (w *writer) begin(ctx context.Context, conn *sqlite.Conn) error {
+	if err := w.turns.look(w, conn); err != nil {
+		return w.failed(ctx, err)
+	}
+	if err := w.turns.pay(ctx); err != nil {
+		return err
+	}
 	deadline := time.Now().Add(w.busy)
 	for delay := 50 * time.Microsecond; ; delay = min(2*delay, 5*time.Millisecond) {
 		err := step(conn, "BEGIN IMMEDIATE")
+		if isBusy(err) {
+			w.turns.met()
+		} else if err == nil {
+			w.turns.taken()
+		}
 		if err == nil || !isBusy(err) || !time.Now().Before(deadline) {
 			return w.failed(ctx, err)
 		}
@@ -377,6 +416,7 @@ func (w *writer) rollback(conn *sqlite.Conn) error {
 // undone rolls back what err has interrupted, if anything, and words the error.
 func (w *writer) undone(ctx context.Context, conn *sqlite.Conn, err error) error {
 	err = w.failed(ctx, err)
+	w.turns.left()
 	if rerr := w.rollback(conn); rerr != nil {
 		return errors.Join(err, rerr)
 	}
