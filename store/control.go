@@ -63,6 +63,56 @@ func Control(ctx context.Context, es ExecutionStore, cmd Command, id string, exp
 		return nil, &StateError{ID: id, Command: string(cmd), Status: top.From}
 	}
 	report := []Controlled{top}
+	descend(id, children, func(next string) ([]string, bool) {
+		done, below := controlOne(ctx, es, cmd, next, nil, now)
+		if reached(done) {
+			report = append(report, done)
+		}
+		return below, true
+	})
+	return report, nil
+}
+
+// Plan tells what [Control] would write now, in its order, and writes nothing: To
+// is the status that an execution would get, Version the one that it has. The
+// execution named comes first, with an empty To where the command does not apply to
+// it. No more than limit executions are looked at; more reports whether there are
+// others. The error is that of reading the execution named.
+func Plan(ctx context.Context, es ExecutionStore, cmd Command, id string, limit int) (report []Controlled, more bool, err error) {
+	top, children := planOne(ctx, es, cmd, id)
+	if top.Err != nil {
+		return nil, false, top.Err
+	}
+	report = []Controlled{top}
+	looked := 1
+	descend(id, children, func(next string) ([]string, bool) {
+		if looked >= limit || ctx.Err() != nil {
+			more = true
+			return nil, false
+		}
+		looked++
+		planned, below := planOne(ctx, es, cmd, next)
+		if reached(planned) {
+			report = append(report, planned)
+		}
+		return below, true
+	})
+	return report, more, ctx.Err()
+}
+
+func planOne(ctx context.Context, es ExecutionStore, cmd Command, id string) (Controlled, []string) {
+	exe, err := loadCopy(ctx, es, id)
+	if err != nil {
+		return Controlled{ID: id, Err: err}, nil
+	}
+	planned := Controlled{ID: id, From: exe.Status, Version: exe.Version}
+	planned.To, _ = cmd.Target(exe.Status)
+	return planned, childIDs(exe)
+}
+
+// descend visits what is below an execution, parents first, each once, until a
+// visit says that it is enough.
+func descend(id string, children []string, visit func(id string) (below []string, on bool)) {
 	seen := map[string]bool{id: true}
 	for len(children) > 0 {
 		next := children[0]
@@ -71,15 +121,26 @@ func Control(ctx context.Context, es ExecutionStore, cmd Command, id string, exp
 			continue
 		}
 		seen[next] = true
-		done, below := controlOne(ctx, es, cmd, next, nil, now)
-		children = append(children, below...)
-		// A child that was planned but never made, or is at rest already, is no failure.
-		if errors.Is(done.Err, ErrNotFound) || done.Err == nil && done.To == "" {
-			continue
+		below, on := visit(next)
+		if !on {
+			return
 		}
-		report = append(report, done)
+		children = append(children, below...)
 	}
-	return report, nil
+}
+
+// reached reports whether a descendant belongs into a report: a child that was
+// planned but never made, or is at rest already, is no failure.
+func reached(c Controlled) bool {
+	return !errors.Is(c.Err, ErrNotFound) && (c.Err != nil || c.To != "")
+}
+
+func childIDs(exe *Execution) []string {
+	var ids []string
+	for _, c := range exe.ChildStates() {
+		ids = append(ids, c.ID)
+	}
+	return ids
 }
 
 func controlOne(ctx context.Context, es ExecutionStore, cmd Command, id string, expected *int64, now time.Time) (Controlled, []string) {
@@ -90,10 +151,7 @@ func controlOne(ctx context.Context, es ExecutionStore, cmd Command, id string, 
 			done.Err = err
 			return done, nil
 		}
-		var children []string
-		for _, c := range exe.ChildStates() {
-			children = append(children, c.ID)
-		}
+		children := childIDs(exe)
 		done.From = exe.Status
 		if expected != nil && exe.Version != *expected {
 			found := exe.Version

@@ -161,6 +161,32 @@ func controlCases() []execCase {
 			},
 		},
 		{
+			name: "the plan",
+			rule: "the plan of a command names what it would write, in its order, and writes nothing",
+			run: func(b *execBundle) {
+				family(b, store.Running, store.Running, store.Done, store.Running, store.Failed)
+				before := b.dump()
+				plan, more, err := store.Plan(b.ctx, b.s, store.Suspend, familyID(0), 5)
+				b.ok(err)
+				b.equal("plan", plan, []store.Controlled{
+					{ID: familyID(0), From: store.Running, To: store.Suspended, Version: 1},
+					{ID: familyID(1), From: store.Running, To: store.Suspended, Version: 1},
+					{ID: familyID(3), From: store.Running, To: store.Suspended, Version: 1},
+				})
+				b.equal("more", more, false)
+				plan, more, err = store.Plan(b.ctx, b.s, store.Suspend, familyID(0), 3)
+				b.ok(err)
+				b.equal("bounded", len(plan), 2)
+				b.equal("more", more, true)
+				plan, _, err = store.Plan(b.ctx, b.s, store.Resume, familyID(0), 5)
+				b.ok(err)
+				b.equal("does not apply", plan, []store.Controlled{{ID: familyID(0), From: store.Running, Version: 1}})
+				_, _, err = store.Plan(b.ctx, b.s, store.Suspend, "nobody", 5)
+				b.is(err, store.ErrNotFound)
+				b.unchanged(before)
+			},
+		},
+		{
 			name: "planned children",
 			rule: "a child that is listed but was never made is no failure",
 			run: func(b *execBundle) {
