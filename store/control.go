@@ -106,7 +106,9 @@ func planOne(ctx context.Context, es ExecutionStore, cmd Command, id string) (Co
 		return Controlled{ID: id, Err: err}, nil
 	}
 	planned := Controlled{ID: id, From: exe.Status, Version: exe.Version}
-	planned.To, _ = cmd.Target(exe.Status)
+	if to, applies := cmd.Target(exe.Status); applies {
+		planned.To = to
+	}
 	return planned, childIDs(exe)
 }
 
