@@ -219,8 +219,10 @@ func TestTheFilterDecidesAtTheStoreAndHere(t *testing.T) {
 	if x := d.m.nav.families.widget.Index(); x.Len() != 20 || x.Missing() != 0 {
 		t.Errorf("%d rows with %d parents missing, want ten regions below their orders", x.Len(), x.Missing())
 	}
-	d.press("/").typed(" status:")
-	d.says("a value is missing after status:")
+	d.press("/").typed(" status:").hides("a value is missing")
+	d.press("enter").shows("a value is missing after status:")
+	d.press("esc", "/").typed("bogus:x").press("enter").shows("bogus: is no field", "definition:", "no execution matches")
+	d.press("esc", "/").typed("order-0003:Fulfilment").press("enter").hides("is no field").shows("/order-0003:Fulfilment")
 }
 
 func TestMovesOfTheNavigatorReadOnAsTheyGo(t *testing.T) {

@@ -45,6 +45,7 @@ type detailPane struct {
 	driver  layout.Pane
 	doc     doc
 	known   bool
+	err     error // why the node could not be read
 	wrapped []wrappedLine
 	width   int
 	top     int
@@ -78,7 +79,7 @@ func (d *detailPane) aim(t target) bool {
 		return false
 	}
 	d.req.stop()
-	d.target, d.known, d.top = t, t.kind == ofNothing, 0
+	d.target, d.known, d.top, d.err = t, t.kind == ofNothing, 0, nil
 	d.setLines(nil)
 	return true
 }
@@ -110,16 +111,18 @@ func (d *detailPane) show(m *Model, by layout.Pane, t target, write func(*docWri
 	d.aim(t)
 	_, gen := d.req.begin(m.ctx)
 	w := m.writer()
-	return func() tea.Msg { return docMade{gen, write(w)} }
+	return func() tea.Msg { return docMade{gen: gen, doc: write(w)} }
 }
 
 type docMade struct {
 	gen int
 	doc doc
+	err error
 }
 
 func (r docMade) apply(m *Model) tea.Cmd {
-	if m.detail.req.ends(r.gen) {
+	if m.detail.req.ends(r.gen) && !abandoned(r.err) {
+		m.detail.err = r.err
 		m.detail.set(r.doc)
 	}
 	return nil
@@ -128,10 +131,13 @@ func (r docMade) apply(m *Model) tea.Cmd {
 func (d *detailPane) readNode(m *Model) tea.Cmd {
 	ctx, gen := d.req.begin(m.ctx)
 	ts, t, w := m.ts, d.target, m.writer()
-	return func() tea.Msg { return docMade{gen, nodeDoc(ctx, ts, t, w)} }
+	return func() tea.Msg {
+		doc, err := nodeDoc(ctx, ts, t, w)
+		return docMade{gen, doc, err}
+	}
 }
 
-func nodeDoc(ctx context.Context, ts store.TreeStore, t target, w *docWriter) doc {
+func nodeDoc(ctx context.Context, ts store.TreeStore, t target, w *docWriter) (doc, error) {
 	n, err := ts.Node(ctx, t.session, t.id)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -139,12 +145,11 @@ func nodeDoc(ctx context.Context, ts store.TreeStore, t target, w *docWriter) do
 		w.note(w.theme.Warn, "not in the store any more: its session was deleted or expired")
 	case err != nil:
 		w.field("id", term.Sanitise(t.id))
-		w.note(w.theme.Error, "cannot read it: "+err.Error())
-		w.note("", "R tries again")
+		w.unread(err)
 	default:
-		return w.node(n)
+		return w.node(n), nil
 	}
-	return w.lines
+	return w.lines, err
 }
 
 // reload reads again what is shown, where that is not another pane's to do.

@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"treering/internal/term"
 	"treering/store"
@@ -36,6 +39,7 @@ const (
 // docWriter makes documents. It is a copy of what it needs, so that commands may
 // use it.
 type docWriter struct {
+	store string // its name
 	theme *paint.Theme
 	zone  *time.Location
 	now   time.Time
@@ -43,7 +47,7 @@ type docWriter struct {
 }
 
 func (m *Model) writer() *docWriter {
-	return &docWriter{theme: m.theme, zone: m.zone, now: m.now()}
+	return &docWriter{store: m.info.Name, theme: m.theme, zone: m.zone, now: m.now()}
 }
 
 const labelWidth = 12
@@ -90,7 +94,7 @@ func (w *docWriter) json(j store.JSON) {
 			cut = true
 			break
 		}
-		text := term.SanitiseN(line, maxDocCells)
+		text := term.SanitiseN(decoded(line), maxDocCells)
 		room -= text.Width()
 		w.lines = append(w.lines, docLine{text: text})
 	}
@@ -176,7 +180,7 @@ func (w *docWriter) execution(id string, s store.Summary, exe *store.Execution, 
 	var bad *store.RowError
 	switch {
 	case errors.As(err, &bad):
-		w.field("id", term.Sanitise(id))
+		w.readable(id, s, bad)
 		w.badRow(bad)
 		return w.lines
 	case errors.Is(err, store.ErrNotFound):
@@ -185,24 +189,10 @@ func (w *docWriter) execution(id string, s store.Summary, exe *store.Execution, 
 		return w.lines
 	case err != nil:
 		w.field("id", term.Sanitise(id))
-		w.note(w.theme.Error, "cannot read it: "+err.Error())
-		w.note("", "R tries again")
+		w.unread(err)
 		return w.lines
 	}
-	w.field("id", term.Sanitise(id))
-	w.styled("status", statusText(s), w.theme.Status(s.Status))
-	w.optional("outcome", s.Outcome)
-	if s.Error != nil {
-		w.styled("error", term.SanitiseN(*s.Error, maxDocCells), w.theme.Error)
-	}
-	w.field("definition", term.SanitiseN(s.DefinitionID, maxDocCells))
-	w.optional("active", s.ActivePath)
-	w.field("version", term.Lit(treeview.Grouped(s.Version)))
-	w.optional("parent", s.ParentID)
-	w.epoch("created", s.CreatedAt)
-	w.epoch("updated", s.UpdatedAt)
-	w.epoch("finished", s.FinishedAt)
-	w.epoch("expires", s.ExpiresAt)
+	w.summary(id, s)
 	for _, d := range s.Drift {
 		w.styled("drift", term.SanitiseN(d.String(), maxDocCells), w.theme.Error)
 	}
@@ -230,6 +220,52 @@ func (w *docWriter) execution(id string, s store.Summary, exe *store.Execution, 
 	}
 	w.optional("machine", exe.DefinitionFQN)
 	return w.lines
+}
+
+// summary is what a list knows of an execution, as far as there is any.
+func (w *docWriter) summary(id string, s store.Summary) {
+	w.field("id", term.Sanitise(id))
+	w.styled("status", statusText(s), w.theme.Status(s.Status))
+	w.optional("outcome", s.Outcome)
+	if s.Error != nil {
+		w.styled("error", term.SanitiseN(*s.Error, maxDocCells), w.theme.Error)
+	}
+	if s.DefinitionID != "" || s.Bad == nil {
+		w.field("definition", term.SanitiseN(s.DefinitionID, maxDocCells))
+	}
+	w.optional("active", s.ActivePath)
+	if s.Version != 0 || s.Bad == nil {
+		w.field("version", term.Lit(treeview.Grouped(s.Version)))
+	}
+	w.optional("parent", s.ParentID)
+	w.epoch("created", s.CreatedAt)
+	w.epoch("updated", s.UpdatedAt)
+	w.epoch("finished", s.FinishedAt)
+	w.epoch("expires", s.ExpiresAt)
+}
+
+// readable is what could be read of a row that could not be read whole.
+func (w *docWriter) readable(id string, s store.Summary, bad *store.RowError) {
+	if bad.Summary != nil {
+		s = *bad.Summary
+	} else if s.Status == "" {
+		s = store.SummaryOfRow(id, s.DefinitionID, s.Version, bad.Raw)
+		s.Drift = nil // the columns are not known here
+	}
+	if s.Status == "" {
+		w.field("id", term.Sanitise(id))
+		return
+	}
+	w.summary(id, s)
+	for _, d := range s.Drift {
+		w.styled("drift", term.SanitiseN(d.String(), maxDocCells), w.theme.Error)
+	}
+}
+
+// unread says that something could not be read now.
+func (w *docWriter) unread(err error) {
+	w.note(w.theme.Error, "cannot read it: "+whyUnread(w.store, err))
+	w.note("", "tried again by itself; R does at once")
 }
 
 // badRow is a row that could not be read: the error, and what is stored.
@@ -299,13 +335,13 @@ func (w *docWriter) changes(d tracefeed.StepDiff) {
 		switch c.Op {
 		case tracefeed.Added:
 			style = w.theme.Added
-			text = text.Plus(term.Spaces(2), term.SanitiseN(string(c.After), maxDocCells))
+			text = text.Plus(term.Spaces(2), term.SanitiseN(decoded(string(c.After)), maxDocCells))
 		case tracefeed.Removed:
 			style = w.theme.Removed
-			text = text.Plus(term.Spaces(2), term.SanitiseN(string(c.Before), maxDocCells))
+			text = text.Plus(term.Spaces(2), term.SanitiseN(decoded(string(c.Before)), maxDocCells))
 		case tracefeed.Changed:
-			text = text.Plus(term.Spaces(2), term.SanitiseN(string(c.Before), maxDocCells/2),
-				term.Spaces(1), w.theme.Arrow, term.Spaces(1), term.SanitiseN(string(c.After), maxDocCells/2))
+			text = text.Plus(term.Spaces(2), term.SanitiseN(decoded(string(c.Before)), maxDocCells/2),
+				term.Spaces(1), w.theme.Arrow, term.Spaces(1), term.SanitiseN(decoded(string(c.After)), maxDocCells/2))
 		}
 		w.lines = append(w.lines, docLine{text: text, style: style})
 	}
@@ -377,3 +413,58 @@ func joined(texts []string) term.Text {
 }
 
 func (d doc) equal(o doc) bool { return slices.Equal(d, o) }
+
+// decoded is JSON text with the characters that its \u escapes stand for, where
+// they can be seen and mean nothing to JSON. The rest, numbers among it, is as it
+// is stored.
+func decoded(text string) string {
+	if !strings.Contains(text, `\u`) {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		if text[i] != '\\' || i+1 == len(text) {
+			b.WriteByte(text[i])
+			i++
+			continue
+		}
+		n := 2
+		if r, size := escape(text[i:]); size > 0 {
+			n = size
+			if unicode.IsGraphic(r) && r != '"' && r != '\\' && r != utf8.RuneError {
+				b.WriteRune(r)
+				i += n
+				continue
+			}
+		}
+		b.WriteString(text[i : i+n])
+		i += n
+	}
+	return b.String()
+}
+
+// escape reads a \u escape, or the two of a surrogate pair; size is 0 where there
+// is none.
+func escape(s string) (r rune, size int) {
+	const one = len(`\u0000`)
+	unit := func(s string) (rune, bool) {
+		if len(s) < one || s[:2] != `\u` {
+			return 0, false
+		}
+		n, err := strconv.ParseUint(s[2:one], 16, 16)
+		return rune(n), err == nil
+	}
+	r, ok := unit(s)
+	switch {
+	case !ok:
+		return 0, 0
+	case !utf16.IsSurrogate(r):
+		return r, one
+	}
+	if low, ok := unit(s[one:]); ok {
+		if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
+			return pair, 2 * one
+		}
+	}
+	return utf8.RuneError, one
+}

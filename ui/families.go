@@ -168,8 +168,7 @@ func (p familyPage) apply(m *Model) tea.Cmd {
 	if p.err != nil {
 		f.req.ends(p.gen)
 		f.pace.end(m.now())
-		f.err = p.err
-		m.failed("cannot read the families", p.err)
+		m.unread("cannot read the families", p.err, &f.err)
 		return nil
 	}
 	f.err = nil
@@ -268,15 +267,20 @@ func (f *families) row(m *Model, i int, r treeview.Ref, w int, look look) string
 		return l.Plain(name).Put(m.theme.Warn, flat.Note(r)).String()
 	}
 	status := term.Sanitise(x.Kind(r))
-	room := max(w-l.Used()-1-max(statusWidth, status.Width()), 8)
+	flawed, at := f.bad[x.ID(r)], w-max(statusWidth, status.Width())
+	room := max(at-l.Used()-1-flawRoom(flawed), 8)
+	hidden, folded := flat.Folded(r)
+	if folded { // how much is hidden is not cut
+		room = max(room-2-len(treeview.Grouped(int64(hidden))), 4)
+	}
 	l.Plain(name.TruncateMiddle(room, "…"))
-	if hidden, folded := flat.Folded(r); folded {
+	if folded {
 		l.Put(m.theme.Dim, term.Lit(" +"+treeview.Grouped(int64(hidden))))
 	}
-	l.To(w-max(statusWidth, status.Width())).Put(m.theme.Status(store.Status(x.Kind(r))), status)
-	if f.bad[x.ID(r)] {
-		l.Put(m.theme.Error, term.Lit("!"))
+	if flawed {
+		l.To(at-1).Put(m.theme.Error, term.Lit("!"))
 	}
+	l.To(at).Put(m.theme.Status(store.Status(x.Kind(r))), status)
 	return l.String()
 }
 

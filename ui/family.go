@@ -47,7 +47,7 @@ func stateID(execution string) string { return "\x00state\x00" + execution }
 // openFamily shows an execution's family. Where it is on the screen already,
 // only the cursor moves.
 func (t *treePane) openFamily(m *Model, id string) tea.Cmd {
-	if t.of.kind == execution && t.members != nil {
+	if t.of.kind == execution && t.members != nil && !t.gone {
 		if _, ok := t.members[id]; ok && t.widget.Select(id) {
 			t.of.id = id
 			t.want = ""
@@ -152,8 +152,8 @@ func inspect(ctx context.Context, es store.ExecutionStore, id string) (store.Sum
 	return s, exe, err
 }
 
-// byID reads those executions, their parents, and the children they name. The
-// first has to be there.
+// byID reads those executions, their parents, and the children they name. One of
+// them has to be there: a family goes on without a member that was deleted.
 func (f *familyRead) byID(ctx context.Context, es store.ExecutionStore, ids []string) error {
 	seen := map[string]bool{}
 	for n := 0; n < len(ids); n++ {
@@ -167,7 +167,7 @@ func (f *familyRead) byID(ctx context.Context, es store.ExecutionStore, ids []st
 			break
 		}
 		s, exe, err := inspect(ctx, es, id)
-		if errors.Is(err, store.ErrNotFound) && n > 0 {
+		if errors.Is(err, store.ErrNotFound) {
 			continue // only named, or purged since
 		}
 		if err != nil {
@@ -185,6 +185,9 @@ func (f *familyRead) byID(ctx context.Context, es store.ExecutionStore, ids []st
 			}
 		}
 		f.members[id] = mb
+	}
+	if len(f.members) == 0 {
+		return &store.NotFoundError{What: "execution", ID: ids[0]}
 	}
 	return nil
 }
@@ -338,6 +341,12 @@ func (f familyRead) apply(m *Model) tea.Cmd {
 		}
 	}
 	t.showFamily(f)
+	if _, ok := t.members[t.of.id]; !ok {
+		// What the family was opened with is not there any more; the others are.
+		if id, ok := t.selectedMember(); ok {
+			t.of.id = id
+		}
+	}
 	m.trail.touch()
 	if !f.whole {
 		next = append(next, t.searchFamily(m))
@@ -358,10 +367,7 @@ func (t *treePane) failFamily(m *Model, err error) {
 		t.gone = true
 		return
 	}
-	if t.members == nil {
-		t.err = err
-	}
-	m.failed("cannot read the family", err)
+	m.unread("cannot read the family", err, &t.err)
 }
 
 // showFamily puts the members on the screen; cursor and folds stay.

@@ -71,11 +71,16 @@ type navFilter struct {
 	definition *string
 	words      []string // lower case
 	complaint  string   // what of it was not understood
+	unfinished bool     // the complaint is about a last word without its value
 }
 
-// parseFilter reads a filter. A complaint says what of it is not understood;
-// the rest counts.
-func parseFilter(text string) (f navFilter, complaint string) {
+// filterFields are the fields that a filter has.
+const filterFields = "status:, kind:, definition:"
+
+// parseFilter reads a filter. Its complaint says what of it is not understood; the
+// rest counts. Since ids have colons too, what stands before one is a field only
+// where it is a word of letters, and then searched for nevertheless.
+func parseFilter(text string) (f navFilter) {
 	f.text = strings.TrimSpace(text)
 	for _, word := range strings.Fields(f.text) {
 		key, value, ok := strings.Cut(word, ":")
@@ -87,13 +92,16 @@ func parseFilter(text string) (f navFilter, complaint string) {
 		case ok && key == "definition" && value != "":
 			f.definition = &value
 		case ok && (key == "status" || key == "kind" || key == "definition"):
-			complaint = "filter: a value is missing after " + key + ":"
+			f.complaint = "a value is missing after " + key + ":"
+			f.unfinished = strings.HasSuffix(text, word)
 		default:
+			if ok && key != "" && strings.Trim(key, "abcdefghijklmnopqrstuvwxyz") == "" {
+				f.complaint, f.unfinished = key+": is no field and is looked for as text; fields: "+filterFields, false
+			}
 			f.words = append(f.words, strings.ToLower(word))
 		}
 	}
-	f.complaint = complaint
-	return f, complaint
+	return f
 }
 
 func (f navFilter) sessions() store.SessionFilter { return store.SessionFilter{Kinds: f.kinds} }

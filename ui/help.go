@@ -55,7 +55,11 @@ func (m *Model) hints() []hint {
 		if it.ID == "previous-view" {
 			keys = term.Lit("h/l")
 		}
-		out = append(out, hint{keys, term.Lit(it.Short)})
+		short := it.Short
+		if it.ID == "copy" {
+			short = m.copyWord()
+		}
+		out = append(out, hint{keys, term.Lit(short)})
 	}
 	return out
 }
@@ -81,8 +85,7 @@ func (m *Model) keyName(key string) term.Text {
 // pane first, and why one cannot be used.
 func helpOverlay(m *Model) *overlay {
 	o := &overlay{title: term.Lit("Keys")}
-	names := [...]string{layout.Navigator: "navigator", layout.Tree: "tree", layout.Ancestry: "ancestry", layout.Detail: "detail",
-		layout.Trace: "trace", layout.Queues: "queues"}
+	names := paneNames
 	section := func(title string, want func(*intent) bool) {
 		var rows []overlayLine
 		for i := range m.table {
@@ -263,7 +266,8 @@ func (m *Model) overlaid() string {
 	w := min(m.width, 90)
 	var box []string
 	if m.dialog != nil {
-		box = m.dialog.box(m)
+		// Into the lowest windows a dialog fits whole if it takes the status line too.
+		box = m.dialog.box(m, w, body.H+1)
 	} else {
 		box = m.overlay.box(m, w, body.H)
 	}

@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
 	"treering/internal/term"
@@ -38,12 +40,12 @@ func (it *intent) disabled(m *Model) string {
 func intents() []intent {
 	lists := []layout.Pane{layout.Navigator, layout.Tree, layout.Ancestry, layout.Detail, layout.Trace, layout.Queues}
 	return []intent{
-		{ID: "up", Keys: []string{"up", "k"}, Panes: lists, Short: "up", Long: "one row up", do: moving(-1)},
-		{ID: "down", Keys: []string{"down", "j"}, Panes: lists, Short: "down", Long: "one row down", do: moving(1)},
-		{ID: "page-up", Keys: []string{"pgup", "ctrl+u"}, Panes: lists, Short: "page up", Long: "a page up", do: paging(-1)},
-		{ID: "page-down", Keys: []string{"pgdown", "ctrl+d"}, Panes: lists, Short: "page down", Long: "a page down", do: paging(1)},
-		{ID: "first", Keys: []string{"g", "home"}, Panes: lists, Short: "first", Long: "to the first row", do: first},
-		{ID: "last", Keys: []string{"G", "end"}, Panes: lists, Short: "last", Long: "to the last row, reading the list through", do: last},
+		{ID: "up", Keys: []string{"up", "k"}, Panes: lists, Short: "up", Long: "one row up", why: listed, do: moving(-1)},
+		{ID: "down", Keys: []string{"down", "j"}, Panes: lists, Short: "down", Long: "one row down", why: listed, do: moving(1)},
+		{ID: "page-up", Keys: []string{"pgup", "ctrl+u"}, Panes: lists, Short: "page up", Long: "a page up", why: listed, do: paging(-1)},
+		{ID: "page-down", Keys: []string{"pgdown", "ctrl+d"}, Panes: lists, Short: "page down", Long: "a page down", why: listed, do: paging(1)},
+		{ID: "first", Keys: []string{"g", "home"}, Panes: lists, Short: "first", Long: "to the first row", why: listed, do: first},
+		{ID: "last", Keys: []string{"G", "end"}, Panes: lists, Short: "last", Long: "to the last row, reading the list through", why: listed, do: last},
 
 		{ID: "previous-view", Keys: []string{"left", "h"}, Panes: []layout.Pane{layout.Navigator, layout.Queues}, Short: "other list",
 			Long: "the list before: sessions, executions, families; outbox, spawns, timers", Foot: 5, do: turning(-1)},
@@ -77,22 +79,23 @@ func intents() []intent {
 			Long: "what the navigator shows: words, status:running, definition:shop, kind:session",
 			do:   func(m *Model, _ string) tea.Cmd { m.nav.editFilter(m); return nil }},
 
-		{ID: "append", Keys: []string{"a"}, Short: "append", Foot: 8, Panes: []layout.Pane{layout.Tree, layout.Navigator, layout.Ancestry, layout.Detail},
+		{ID: "append", Keys: []string{"a"}, Short: "append", Foot: 3, Panes: []layout.Pane{layout.Tree, layout.Navigator, layout.Ancestry, layout.Detail},
 			Long: "append a node under the selected one", Write: true, why: appendable, do: openAppend},
 		{ID: "acknowledge", Keys: []string{"A"}, Panes: []layout.Pane{layout.Queues}, Short: "acknowledge", Foot: 2,
 			Long: "remove the selected outbox entry or spawn without delivering it", Write: true, why: acknowledgeable, do: openAcknowledge},
-		{ID: "fire", Keys: []string{"f"}, Panes: []layout.Pane{layout.Queues}, Short: "fire", Foot: 3,
+		{ID: "fire", Keys: []string{"f"}, Panes: []layout.Pane{layout.Queues}, Short: "fire", Foot: 2,
 			Long: "make the selected timer due now", Write: true, why: fireable, do: openFire},
-		{ID: "ttl", Keys: []string{"t"}, Short: "time to live", Foot: 8, Panes: []layout.Pane{layout.Navigator, layout.Tree},
-			Long: "set the session's time to live", Write: true, why: limitable, do: openTTL},
-		{ID: "suspend", Keys: []string{"s"}, Short: "suspend", Long: "suspend the selected execution and its live descendants",
+		{ID: "ttl", Keys: []string{"t"}, Short: "time to live", Foot: 3, Panes: []layout.Pane{layout.Navigator, layout.Tree},
+			Long: "set the session's time to live", Write: true, why: sessionOnly, do: openTTL},
+		{ID: "suspend", Keys: []string{"s"}, Short: "suspend", Foot: 3, Long: "suspend the selected execution and its live descendants",
 			Write: true, why: controllable(store.Suspend), do: controlling(store.Suspend)},
-		{ID: "resume", Keys: []string{"r"}, Short: "resume", Long: "resume the selected execution and its live descendants",
+		{ID: "resume", Keys: []string{"r"}, Short: "resume", Foot: 3, Long: "resume the selected execution and its live descendants",
 			Write: true, why: controllable(store.Resume), do: controlling(store.Resume)},
-		{ID: "terminate", Keys: []string{"T"}, Short: "terminate", Long: "cancel the selected execution and its live descendants for good",
+		{ID: "terminate", Keys: []string{"T"}, Short: "terminate", Foot: 3, Long: "cancel the selected execution and its live descendants for good",
 			Write: true, why: controllable(store.Terminate), do: controlling(store.Terminate)},
 
-		{ID: "copy", Keys: []string{"y"}, Short: "copy id", Long: "copy the id of what is selected", why: copyable, do: copying},
+		{ID: "copy", Keys: []string{"y"}, Short: "copy id", Foot: 10,
+			Long: "copy the id of what is selected; in the queues that of the execution which enter goes to", why: copyable, do: copying},
 		{ID: "about", Keys: []string{"i"}, Short: "about", Long: "what this store is, and how and why it is open as it is",
 			do: func(m *Model, _ string) tea.Cmd { m.overlay = aboutStore(m); return nil }},
 		{ID: "reload", Keys: []string{"R"}, Short: "reload", Long: "read everything on the screen again",
@@ -294,7 +297,55 @@ func (m *Model) focusOn(p layout.Pane) tea.Cmd {
 	return nil
 }
 
+// noKey says what a key that does nothing here would do elsewhere.
+func (m *Model) noKey(name string) string {
+	for i := range m.table {
+		it := &m.table[i]
+		for _, k := range it.Keys {
+			if k == name {
+				return it.Short + ": not in the " + paneNames[m.focus] + "; it is for the " + paneList(it.Panes)
+			}
+		}
+	}
+	return name + " is no key here; ? lists them"
+}
+
+var paneNames = [...]string{layout.Navigator: "navigator", layout.Tree: "tree", layout.Ancestry: "ancestry", layout.Detail: "detail",
+	layout.Trace: "trace", layout.Queues: "queues"}
+
+// paneList names panes, with their numbers.
+func paneList(panes []layout.Pane) string {
+	parts := make([]string, len(panes))
+	for i, p := range panes {
+		parts[i] = paneNames[p] + " (" + string(rune('0'+p)) + ")"
+	}
+	return strings.Join(parts, ", ")
+}
+
 // The reasons why an intent cannot be used.
+
+// listed is why there is nowhere to move to.
+func listed(m *Model) string {
+	n := 0
+	switch m.focus {
+	case layout.Navigator:
+		n = m.nav.rows()
+	case layout.Tree:
+		n = m.tree.widget.Flat().Len()
+	case layout.Ancestry:
+		n = len(m.trail.refs)
+	case layout.Detail:
+		n = len(m.detail.doc)
+	case layout.Trace:
+		n = len(m.trace.steps)
+	case layout.Queues:
+		n, _, _ = m.queues.length(m.queues.tab)
+	}
+	if n == 0 {
+		return "nothing is listed here"
+	}
+	return ""
+}
 
 func traced(m *Model) string {
 	switch {
@@ -320,14 +371,6 @@ func sessionOnly(m *Model) string {
 	return ""
 }
 
-// limitable says why the session's time to live cannot be set; "" where it can.
-func limitable(m *Model) string {
-	if reason := sessionOnly(m); reason != "" {
-		return reason
-	}
-	return expired(m)
-}
-
 func appendable(m *Model) string {
 	if reason := sessionOnly(m); reason != "" {
 		return reason
@@ -335,8 +378,6 @@ func appendable(m *Model) string {
 	switch {
 	case m.tree.gone:
 		return "the session is gone"
-	case expired(m) != "":
-		return expired(m)
 	case m.tree.loading:
 		return "the tree is still being read"
 	}
@@ -377,6 +418,37 @@ func (m *Model) selectedID() string {
 	return m.member
 }
 
+// whose says of what a copied id is, where that is another thing than the one
+// selected.
+func (m *Model) whose() string {
+	if m.focus != layout.Queues {
+		return ""
+	}
+	switch m.queues.tab {
+	case outboxTab:
+		return ", the execution that the entry is for"
+	case spawnsTab:
+		return ", the parent that asked for the child"
+	default:
+		return ", the execution whose timer it is"
+	}
+}
+
+// copyWord is what y copies, for the footer.
+func (m *Model) copyWord() string {
+	if m.focus == layout.Queues {
+		switch m.queues.tab {
+		case outboxTab:
+			return "copy target's id"
+		case spawnsTab:
+			return "copy parent's id"
+		default:
+			return "copy execution's id"
+		}
+	}
+	return "copy id"
+}
+
 func copying(m *Model, _ string) tea.Cmd {
 	id := m.selectedID()
 	seq, err := term.OSC52(id, m.env)
@@ -384,6 +456,6 @@ func copying(m *Model, _ string) tea.Cmd {
 		m.refused("copy id: " + err.Error())
 		return nil
 	}
-	m.say("copied " + id)
+	m.say("copied " + id + m.whose())
 	return tea.Raw(seq)
 }

@@ -65,6 +65,7 @@ type Model struct {
 
 	counts  countsState
 	live    liveState
+	again   retryState
 	status  statusLine
 	overlay *overlay
 	dialog  *dialog
@@ -267,9 +268,6 @@ func (m *Model) refresh() tea.Cmd {
 	cmds := []tea.Cmd{m.nav.reload(m), m.tree.reload(m), m.counts.load(m)}
 	if m.member != "" {
 		cmds = append(cmds, m.readState(), m.trace.load(m))
-	}
-	if m.dialog != nil {
-		cmds = append(cmds, m.dialog.watch(m))
 	}
 	return tea.Batch(append(cmds, m.detail.reload(m), m.queues.reload(m))...)
 }

@@ -104,7 +104,7 @@ func (n *navigator) choose(m *Model) tea.Cmd {
 	if len(n.sessions.items) == 0 && len(n.execs.items) > 0 {
 		n.view = executionsView
 	}
-	return n.follow(m, n.view, true)
+	return tea.Batch(n.follow(m, n.view, true), m.queues.aim(m)) // which are the whole store's where nothing is listed
 }
 
 // follow makes the panes about what the cursor of a list is on, if that list is
@@ -189,13 +189,15 @@ func (n *navigator) reload(m *Model) tea.Cmd {
 
 // setFilter shows what matches only.
 func (n *navigator) setFilter(m *Model, text string) tea.Cmd {
-	f, complaint := parseFilter(text)
-	if complaint != "" {
-		m.refused(complaint)
-	} else if n.filter.complaint != "" {
-		m.status = statusLine{}
+	f := parseFilter(text)
+	if n.input != nil && f.unfinished {
+		f.complaint = "" // the word is still being typed
 	}
 	if f.text == n.filter.text {
+		if f.complaint != n.filter.complaint {
+			n.filter.complaint = f.complaint
+			n.touch()
+		}
 		return nil
 	}
 	n.filter = f
@@ -273,68 +275,131 @@ func (n *navigator) nextChange(m *Model) float64 {
 	return in
 }
 
+// title shortens the names of the lists until the counts have room, and then the
+// counts.
 func (n *navigator) title(m *Model) (name, note term.Text) {
-	for i, v := range n.views {
+	if len(n.views) == 0 {
+		return term.Lit("Nothing"), note
+	}
+	room := m.screen.layout.Rects[layout.Navigator].W - 4
+	notes := n.counted(m)
+	for _, note := range notes {
+		for form := longNames; form <= onlyName; form++ {
+			if form == longNames && len(n.views) == 3 && room < 52 {
+				continue
+			}
+			name = n.names(form)
+			if note == "" || name.Width()+term.Lit(note).Width()+4 <= room {
+				return name, term.Lit(note)
+			}
+		}
+	}
+	return name, term.Lit(notes[len(notes)-1])
+}
+
+// Forms of the lists' names: all long, the others short, all short, one alone.
+const (
+	longNames = iota
+	shortOthers
+	shortNames
+	onlyName
+)
+
+func (n *navigator) names(form int) (name term.Text) {
+	for _, v := range n.views {
 		label := navNames[v]
-		if v == n.view {
-			label = "[" + label + "]"
-		} else if len(n.views) == 3 && m.screen.layout.Rects[layout.Navigator].W < 56 {
+		if form >= shortNames || form == shortOthers && v != n.view {
 			label = navShortNames[v]
 		}
-		if i > 0 {
+		switch {
+		case v == n.view:
+			label = "[" + label + "]"
+		case form == onlyName:
+			continue
+		}
+		if !name.Empty() {
 			name = name.Plus(term.Spaces(1))
 		}
 		name = name.Plus(term.Lit(label))
 	}
-	if len(n.views) == 0 {
-		name = term.Lit("Nothing")
-	}
-	return name, n.counted(m)
+	return name
 }
 
-// counted says how many are shown of how many there are.
-func (n *navigator) counted(m *Model) term.Text {
-	shown, looked, done, total := 0, 0, false, "?"
+// rows is how many rows the list on the screen has.
+func (n *navigator) rows() int {
 	switch n.view {
 	case sessionsView:
-		shown, looked, done = len(n.sessions.items), n.sessions.looked, n.sessions.done
+		return len(n.sessions.items)
+	case executionsView:
+		return len(n.execs.items)
+	default:
+		shown, _, _ := n.families.shown()
+		return shown
+	}
+}
+
+// counted says how many are shown of how many were looked at, of how many there
+// are, and that the list is being read: in words, and in as few as possible. It
+// is empty where nothing was read.
+func (n *navigator) counted(m *Model) []string {
+	shown, looked, done, read, busy, total := n.rows(), 0, false, false, false, "?"
+	switch n.view {
+	case sessionsView:
+		p := &n.sessions
+		_, _, read = p.length()
+		looked, done, busy = p.looked, p.done, p.toEnd && p.req.busy()
 		if m.info.Sessions != nil && !done {
 			total = treeview.Grouped(*m.info.Sessions)
 		}
 	case executionsView:
-		shown, looked, done = len(n.execs.items), n.execs.looked, n.execs.done
+		p := &n.execs
+		_, _, read = p.length()
+		looked, done, busy = p.looked, p.done, p.toEnd && p.req.busy()
 		total = m.counts.total(func(c store.Counts) int64 { return c.Executions })
 	case familiesView:
-		shown, looked, done = n.families.shown()
+		_, looked, done = n.families.shown()
+		read, busy = looked > 0 || done, !done && n.families.req.busy()
 		total = m.counts.total(func(c store.Counts) int64 { return c.Executions })
 	}
+	if !read {
+		return []string{""}
+	}
+	few := treeview.Grouped(int64(shown))
+	if !done {
+		few += "+"
+	}
 	s := treeview.Grouped(int64(shown))
+	atStore := n.filter.atStore() && n.view != familiesView
 	switch {
-	case n.filter.text != "" && n.filter.atStore() && n.view != familiesView:
+	case atStore && !done:
 		// The store filtered: what was looked at there is not known here.
-		if !done {
-			s += "+"
-		}
-		if total != "?" {
-			s += " of " + total
-		}
-		return term.Lit(s)
+		s = few
 	case looked > shown && !done:
 		s += " of " + treeview.Grouped(int64(looked)) + " read"
-	case looked > shown:
+	case looked > shown && !atStore:
 		s += " of " + treeview.Grouped(int64(looked))
 	}
-	if done || looked > shown && total == "?" {
-		return term.Lit(s)
+	if total != "?" && (!done || atStore) {
+		s += " of " + total
+	} else if !done && !atStore && looked <= shown {
+		s += " of ?"
 	}
-	return term.Lit(s + " of " + total)
+	if busy {
+		return []string{"reading… " + s, "… " + s, "… " + few}
+	}
+	return []string{s, few}
 }
 
 func (n *navigator) draw(m *Model, w, h int, focused bool) []string {
 	var out []string
 	if line, ok := n.filterLine(m, w); ok {
 		out = append(out, line)
-		h--
+		for _, line := range paragraph(w, m.theme.Warn, term.SanitiseN(n.filter.complaint, 200)) {
+			if n.filter.complaint != "" && len(out) < h-1 {
+				out = append(out, line)
+			}
+		}
+		h -= len(out)
 	}
 	var rows []string
 	switch n.view {

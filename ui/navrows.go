@@ -13,7 +13,7 @@ import (
 func (n *navigator) emptyLines(m *Model, w int, started bool, err error, what string) []string {
 	switch {
 	case err != nil:
-		return paragraph(w, m.theme.Error, term.Sanitise("cannot read: "+err.Error()), term.Lit("R tries again"))
+		return m.unreadLines(w, err)
 	case !started || !n.chosen:
 		return paragraph(w, m.theme.Dim, term.Lit("reading…"))
 	case n.filter.text != "":
@@ -101,8 +101,9 @@ func drawExecution(m *Model, w int, s store.Summary, look look) string {
 	if !rest.Empty() {
 		idWidth = max(min(idWidth-16, 34), 20)
 	}
-	l.Plain(term.Sanitise(s.ID).TruncateMiddle(idWidth, "…"))
-	if s.Bad != nil && s.Status != "" || len(s.Drift) > 0 {
+	flawed := s.Bad != nil || len(s.Drift) > 0
+	l.Plain(term.Sanitise(s.ID).TruncateMiddle(idWidth-flawRoom(flawed), "…"))
+	if flawed {
 		l.To(1+idWidth).Put(m.theme.Error, term.Lit("!"))
 	}
 	l.To(2+idWidth).Put(m.theme.Status(s.Status), status)
@@ -110,6 +111,15 @@ func drawExecution(m *Model, w int, s store.Summary, look look) string {
 		l.To(2+idWidth+statusWidth+1).Put(m.theme.Dim, rest)
 	}
 	return l.String()
+}
+
+// flawRoom is what the id of a row that drifts or cannot be read whole leaves free:
+// the blank before the mark, which stands before the status.
+func flawRoom(flawed bool) int {
+	if flawed {
+		return 1
+	}
+	return 0
 }
 
 // execNote is what is said of an execution besides its status.

@@ -128,9 +128,9 @@ func (r pageRead[T]) apply(m *Model) tea.Cmd {
 		if abandoned(r.err) {
 			return nil
 		}
-		p.err, p.started = r.err, true
+		p.started = true
 		p.touch()
-		m.failed("cannot read "+p.what, r.err)
+		m.unread("cannot read "+p.what, r.err, &p.err)
 		if p.came != nil {
 			return p.came(m)
 		}
@@ -276,4 +276,10 @@ func (p *pager[T]) draw(w, h int, focused bool, row func(item T, look look) stri
 func (p *pager[T]) visible() []T {
 	from := min(p.scroll.Top, len(p.items))
 	return p.items[from:min(from+max(p.scroll.Height, 1), len(p.items))]
+}
+
+// length is how many items were read, whether there are more, and whether any
+// reading succeeded: with none, 0 says nothing.
+func (p *pager[T]) length() (n int, more, read bool) {
+	return len(p.items), !p.done, p.done || p.looked > 0 || p.next != ""
 }

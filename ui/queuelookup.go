@@ -47,9 +47,12 @@ func (q *queuesPane) ask(m *Model) tea.Cmd {
 	return func() tea.Msg {
 		out := aboutRead{gen: gen, about: make(map[string]string, len(open))}
 		for _, o := range open {
-			said := lookUp(ctx, es, o.target, o.event)
+			said, err := lookUp(ctx, es, o.target, o.event)
 			if ctx.Err() != nil {
 				break
+			}
+			if err != nil {
+				out.err = err
 			}
 			out.about[o.target+"\x00"+o.event] = said
 		}
@@ -58,26 +61,31 @@ func (q *queuesPane) ask(m *Model) tea.Cmd {
 }
 
 // lookUp is the status of an execution, with what became of an event to it.
-func lookUp(ctx context.Context, es store.ExecutionStore, id, event string) string {
+func lookUp(ctx context.Context, es store.ExecutionStore, id, event string) (string, error) {
 	s, err := summaryOf(ctx, es, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return "missing"
+		return "missing", nil
 	case err != nil:
-		return "?"
+		return "?", err
 	}
 	said := statusText(s).String()
 	if event != "" {
-		if done, err := es.IsProcessed(ctx, id, event); err == nil && done {
+		done, err := es.IsProcessed(ctx, id, event)
+		if err != nil {
+			return said + ", processed or not is not known", err
+		}
+		if done {
 			said += ", already processed"
 		}
 	}
-	return said
+	return said, nil
 }
 
 type aboutRead struct {
 	gen   int
 	about map[string]string
+	err   error
 }
 
 func (r aboutRead) apply(m *Model) tea.Cmd {
@@ -85,6 +93,7 @@ func (r aboutRead) apply(m *Model) tea.Cmd {
 	if !q.lookup.ends(r.gen) {
 		return nil
 	}
+	q.err = r.err
 	changed := false
 	for key, said := range r.about {
 		changed = changed || q.about[key] != said

@@ -44,7 +44,7 @@ func (q *queuesPane) draw(m *Model, w, h int, focused bool) []string {
 	switch {
 	case len(rows) > 0:
 	case err != nil:
-		rows = paragraph(w, m.theme.Error, term.Sanitise("cannot read: "+err.Error()), term.Lit("R tries again"))
+		rows = m.unreadLines(w, err)
 	case !started:
 		rows = paragraph(w, m.theme.Dim, term.Lit("reading…"))
 	case q.of != "":
@@ -59,10 +59,15 @@ func (q *queuesPane) draw(m *Model, w, h int, focused bool) []string {
 func (q *queuesPane) tabLine(m *Model, w int) string {
 	l := paint.NewLine(w, "").Gap(1)
 	for tab := range queueTab(tabCount) {
-		n, more := q.length(tab)
-		text := queueNames[tab] + " " + treeview.Grouped(int64(n))
-		if more {
-			text += "+"
+		text := queueNames[tab]
+		// What was not read yet has no number: a 0 would say that there is nothing.
+		if n, more, read := q.length(tab); read {
+			text += " " + treeview.Grouped(int64(n))
+			if more {
+				text += "+"
+			}
+		} else {
+			text += " ?"
 		}
 		if tab == q.tab {
 			l.Put(m.theme.TitleFocus, term.Lit("["+text+"]"))
@@ -86,14 +91,16 @@ func (q *queuesPane) tabLine(m *Model, w int) string {
 	return l.String()
 }
 
-func (q *queuesPane) length(tab queueTab) (n int, more bool) {
+// length is how many entries of a queue were read, whether there are more, and
+// whether it was read at all.
+func (q *queuesPane) length(tab queueTab) (n int, more, read bool) {
 	switch tab {
 	case outboxTab:
-		return len(q.outbox.items), !q.outbox.done
+		return q.outbox.length()
 	case spawnsTab:
-		return len(q.spawns.items), !q.spawns.done
+		return q.spawns.length()
 	default:
-		return len(q.timers.items), !q.timers.done
+		return q.timers.length()
 	}
 }
 
@@ -123,70 +130,95 @@ func (q *queuesPane) age(m *Model, tab queueTab, seq int64, ev store.Event) term
 	return term.Lit("seen " + words)
 }
 
-func (q *queuesPane) outboxRow(m *Model, w int, e store.OutboxEntry, look look) string {
-	l := rowStart(m, w, look)
-	l.Put(m.theme.Dim, term.Lit(strconv.FormatInt(e.Seq, 10)).PadLeft(4)).Gap(2)
-	if e.Bad != nil {
-		l.Put(m.theme.Error, term.Lit("unreadable").Pad(16))
-	} else {
-		l.Plain(term.SanitiseN(e.Event.Kind, 24).Pad(16))
-	}
-	l.Gap(1)
-	if e.TargetID == nil {
-		l.Put(m.theme.Dim, term.Lit("to nobody"))
-	} else {
-		l.Put(m.theme.Dim, term.Lit("to ")).Plain(term.Sanitise(*e.TargetID).TruncateMiddle(max(l.Left()-24, 12), "…"))
-		q.statusOf(m, l, *e.TargetID, e.Event.ID, "")
-	}
-	return l.Gap(2).Put(m.theme.Dim, q.age(m, outboxTab, e.Seq, e.Event)).String()
+// column puts an id, cut to its column.
+func column(l *paint.Line, s paint.Style, text string, width int) {
+	l.Put(s, term.Sanitise(text).TruncateMiddle(width, "…").Pad(width))
 }
 
-func (q *queuesPane) statusOf(m *Model, l *paint.Line, id, event, before string) {
+// ageWidth is the column of an age: "seen 999d".
+const ageWidth = 9
+
+func (q *queuesPane) outboxRow(m *Model, w int, e store.OutboxEntry, look look) string {
+	l := rowStart(m, w, look)
+	cols := q.widths[outboxTab]
+	l.Put(m.theme.Dim, term.Lit(strconv.FormatInt(e.Seq, 10)).PadLeft(max(cols.seq, 4))).Gap(2)
+	event := min(max(w/5, 10), 24)
+	if e.Bad != nil {
+		l.Put(m.theme.Error, term.Lit("unreadable").Pad(event))
+	} else {
+		l.Plain(term.SanitiseN(e.Event.Kind, 200).Truncate(event, "…").Pad(event))
+	}
+	l.Gap(1).Put(m.theme.Dim, q.age(m, outboxTab, e.Seq, e.Event).Pad(ageWidth)).Gap(1)
+	// The status is the last of it, and has room whatever the id.
+	room := min(cols.first, max(l.Left()-3-2-statusWidth, 8))
+	if e.TargetID == nil {
+		return l.Put(m.theme.Dim, term.Lit("to nobody")).String()
+	}
+	l.Put(m.theme.Dim, term.Lit("to "))
+	column(l, "", *e.TargetID, room)
+	q.statusOf(m, l, *e.TargetID, e.Event.ID)
+	return l.String()
+}
+
+func (q *queuesPane) statusOf(m *Model, l *paint.Line, id, event string) {
 	if said := q.about[id+"\x00"+event]; said != "" {
 		style := m.theme.Dim
-		if said == "missing" && before == "" {
+		if said == "missing" {
 			style = m.theme.Warn
 		}
-		l.Gap(2).Put(style, term.Sanitise(before+said))
+		text := term.Sanitise(said)
+		l.Gap(2).Put(style, text.Truncate(max(l.Left(), 1), "…"))
 	}
 }
 
 func (q *queuesPane) spawnRow(m *Model, w int, e store.SpawnEntry, look look) string {
 	l := rowStart(m, w, look)
-	l.Put(m.theme.Dim, term.Lit(strconv.FormatInt(e.Seq, 10)).PadLeft(4)).Gap(2)
+	cols := q.widths[spawnsTab]
+	l.Put(m.theme.Dim, term.Lit(strconv.FormatInt(e.Seq, 10)).PadLeft(max(cols.seq, 4))).Gap(2)
+	l.Put(m.theme.Dim, q.age(m, spawnsTab, e.Seq, store.Event{}).Pad(ageWidth)).Gap(1)
 	if e.Bad != nil {
 		l.Put(m.theme.Error, term.Lit("unreadable ")).Gap(1)
 	}
-	l.Plain(term.Sanitise(e.ChildID).TruncateMiddle(max(w/2-10, 16), "…"))
-	l.Put(m.theme.Dim, term.Lit("  of ")).Plain(term.Sanitise(e.ParentID).TruncateMiddle(max(w/4, 12), "…"))
+	child := min(cols.first, max(l.Left()/2-4, 12))
+	column(l, "", e.ChildID, child)
+	l.Put(m.theme.Dim, term.Lit("  of "))
+	column(l, "", e.ParentID, min(cols.second, max(l.Left()-len("  not created yet"), 12)))
 	switch said := q.about[e.ChildID+"\x00"]; said {
-	case "", "?":
+	case "":
+	case "?":
+		l.Gap(2).Put(m.theme.Dim, term.Lit("child not read"))
 	case "missing":
 		l.Gap(2).Put(m.theme.Dim, term.Lit("not created yet"))
 	default:
 		l.Gap(2).Put(m.theme.Warn, term.Sanitise("child exists ("+said+")"))
 	}
-	return l.Gap(2).Put(m.theme.Dim, q.age(m, spawnsTab, e.Seq, store.Event{})).String()
+	return l.String()
 }
+
+// dueWidth is the column of when a timer is due: "overdue by 20788d".
+const dueWidth = 17
 
 func (q *queuesPane) timerRow(m *Model, w int, e store.Timer, look look) string {
 	l := rowStart(m, w, look)
 	if e.Bad != nil {
-		l.Put(m.theme.Error, term.Lit("unreadable").Pad(15))
+		l.Put(m.theme.Error, term.Lit("unreadable").Pad(dueWidth))
 	} else {
 		left, fine := m.until(e.FireAt), look != plain
 		switch {
 		case left > 0:
-			l.Put(m.theme.Info, term.Lit("due in "+when.Distance(left, fine)).Pad(15))
+			l.Put(m.theme.Info, term.Lit("due in "+when.Distance(left, fine)).Pad(dueWidth))
 		default:
-			l.Put(m.theme.Warn, term.Lit("overdue by "+when.Distance(left, fine)).Pad(15))
+			l.Put(m.theme.Warn, term.Lit("overdue by "+when.Distance(left, fine)).Pad(dueWidth))
 		}
 	}
-	l.Gap(1).Plain(term.Sanitise(e.ExecutionID).TruncateMiddle(max(w/3, 12), "…")).Gap(2)
-	l.Put(m.theme.Bold, term.Sanitise(e.Path).TruncateMiddle(max(w/4, 10), "…"))
-	q.statusOf(m, l, e.ExecutionID, "", "")
+	cols := q.widths[timersTab]
+	l.Gap(1)
+	column(l, "", e.ExecutionID, min(cols.first, max(w/3, 12)))
+	l.Gap(2)
+	column(l, m.theme.Bold, e.Path, min(cols.second, max(w/4, 10)))
 	if e.Bad == nil && w >= 90 {
-		l.Gap(2).Put(m.theme.Dim, m.clockText(e.FireAt, 0))
+		l.Gap(2).Put(m.theme.Dim, m.clockText(e.FireAt, 0).Pad(19))
 	}
+	q.statusOf(m, l, e.ExecutionID, "")
 	return l.String()
 }

@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"treering/internal/term"
 	"treering/store"
 	"treering/ui/layout"
 	"treering/ui/when"
@@ -43,7 +44,29 @@ type queuesPane struct {
 	about  map[string]string
 	asked  map[string]bool
 	lookup request
+	err    error // why something could not be looked up
+	widths [tabCount]queueWidths
 	rev    int
+}
+
+// queueWidths are the widest cells of a queue's columns, so that the columns after
+// them begin at one place.
+type queueWidths struct{ seq, first, second int }
+
+// widest bounds a column; longer ids are cut to it.
+const widest = 60
+
+func (c *queueWidths) of(seq int64, first, second string) {
+	c.seq = max(c.seq, len(strconv.FormatInt(seq, 10)))
+	c.first = max(c.first, term.SanitiseN(first, widest).Width())
+	c.second = max(c.second, term.SanitiseN(second, widest).Width())
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 type queueKey struct {
@@ -58,9 +81,12 @@ func (q *queuesPane) init(m *Model) {
 		what: "the outbox", id: func(e store.OutboxEntry) string { return strconv.FormatInt(e.Seq, 10) },
 		moved: func(m *Model, _ bool) tea.Cmd { return q.landed(m, outboxTab) },
 		came: func(m *Model) tea.Cmd {
+			var cols queueWidths
 			for _, e := range q.outbox.items {
 				q.see(m, outboxTab, e.Seq)
+				cols.of(e.Seq, deref(e.TargetID), "")
 			}
+			q.widths[outboxTab] = cols
 			return q.recheck(m, outboxTab)
 		},
 	}
@@ -68,16 +94,26 @@ func (q *queuesPane) init(m *Model) {
 		what: "the spawns", id: func(e store.SpawnEntry) string { return strconv.FormatInt(e.Seq, 10) },
 		moved: func(m *Model, _ bool) tea.Cmd { return q.landed(m, spawnsTab) },
 		came: func(m *Model) tea.Cmd {
+			var cols queueWidths
 			for _, e := range q.spawns.items {
 				q.see(m, spawnsTab, e.Seq)
+				cols.of(e.Seq, e.ChildID, e.ParentID)
 			}
+			q.widths[spawnsTab] = cols
 			return q.recheck(m, spawnsTab)
 		},
 	}
 	q.timers = pager[store.Timer]{
 		what: "the timers", id: func(e store.Timer) string { return e.ExecutionID + "\x00" + e.Path },
 		moved: func(m *Model, _ bool) tea.Cmd { return q.landed(m, timersTab) },
-		came:  func(m *Model) tea.Cmd { return q.recheck(m, timersTab) },
+		came: func(m *Model) tea.Cmd {
+			var cols queueWidths
+			for _, e := range q.timers.items {
+				cols.of(0, e.ExecutionID, e.Path)
+			}
+			q.widths[timersTab] = cols
+			return q.recheck(m, timersTab)
+		},
 	}
 	q.point(m)
 }
@@ -136,7 +172,7 @@ func (q *queuesPane) reload(m *Model) tea.Cmd {
 }
 
 func (q *queuesPane) forget() {
-	q.about, q.asked = map[string]string{}, map[string]bool{}
+	q.about, q.asked, q.err = map[string]string{}, map[string]bool{}, nil
 }
 
 // see notes when an entry was first seen. Entries come and go; the notes of
@@ -160,7 +196,7 @@ func (q *queuesPane) recheck(m *Model, tab queueTab) tea.Cmd {
 	if q.pick && q.outbox.started && q.spawns.started && q.timers.started {
 		q.pick, q.tab = false, outboxTab
 		for tab := range queueTab(tabCount) {
-			if n, _ := q.length(tab); n > 0 {
+			if n, _, _ := q.length(tab); n > 0 {
 				q.tab = tab
 				break
 			}

@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"treering/internal/term"
 	"treering/store"
 	"treering/store/locate"
 	"treering/tracefeed"
@@ -41,7 +43,8 @@ type Options struct {
 const framesPerSecond = 120
 
 // Run shows the explorer until the user quits or ctx is done. It returns nil
-// after a quit, and an error that matches the context's after that is done.
+// after a quit, and an error that matches context.Canceled where the context or a
+// signal (interrupt, terminate, hang-up) ended it.
 func Run(ctx context.Context, o Options) error {
 	if o.Env == nil {
 		o.Env = os.Environ()
@@ -62,7 +65,7 @@ func Run(ctx context.Context, o Options) error {
 		c.poll = tracefeed.NewPoll(o.Opened.Watcher, tracefeed.PollOptions{Now: o.Now})
 		c.poll.Prime(ctx)
 	}
-	opts := []tea.ProgramOption{tea.WithContext(ctx), tea.WithEnvironment(o.Env), tea.WithFPS(framesPerSecond)}
+	opts := []tea.ProgramOption{tea.WithContext(ctx), tea.WithEnvironment(o.Env), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler()}
 	if o.Input != nil {
 		opts = append(opts, tea.WithInput(o.Input))
 	}
@@ -71,26 +74,55 @@ func Run(ctx context.Context, o Options) error {
 	}
 	p := tea.NewProgram(newModel(ctx, c), opts...)
 
-	// A terminal that was closed is a quit: nothing can be shown any more.
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
+	// All signals that ask a program to end have one answer, whatever is open: the
+	// terminal is put back, and the error says that it was no quit.
+	ending := make(chan os.Signal, 1)
+	signal.Notify(ending, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(ending)
 	go func() {
 		select {
-		case <-hangup:
-			p.Quit()
+		case <-ending:
+			cancel()
 		case <-ctx.Done():
 		}
 	}()
 
+	title := titleOf(o.Output, o.Env)
+	defer title.restore()
 	_, err := p.Run()
 	switch {
-	case err == nil || errors.Is(err, tea.ErrInterrupted):
+	case err == nil:
 		return nil
 	case errors.Is(err, tea.ErrProgramPanic):
 		return fmt.Errorf("the explorer stopped on an error of its own: %w", err)
 	}
 	return fmt.Errorf("the explorer stopped: %w", err)
+}
+
+// savedTitle is the title that the window had before.
+type savedTitle struct{ of io.Writer }
+
+// titleOf has the terminal keep the window's title. Terminals that do not know
+// the sequence, which has been xterm's for long, take no notice of it.
+func titleOf(out io.Writer, env []string) savedTitle {
+	if out == nil {
+		out = os.Stdout
+	}
+	file, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(file) || slices.Contains(env, "TERM=dumb") || slices.Contains(env, "TERM=linux") {
+		return savedTitle{}
+	}
+	return savedTitle{out}.send("\x1b[22;2t")
+}
+
+func (s savedTitle) restore() { s.send("\x1b[23;2t") }
+
+func (s savedTitle) send(seq string) savedTitle {
+	if s.of != nil {
+		// A terminal that cannot be written has no title to care for.
+		_, _ = io.WriteString(s.of, seq)
+	}
+	return s
 }
 
 // speaksUnicode reports whether the locale says that more than ASCII can be

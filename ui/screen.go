@@ -1,12 +1,14 @@
 package ui
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"treering/internal/term"
+	"treering/store"
 	"treering/ui/layout"
 	"treering/ui/paint"
 )
@@ -235,6 +237,13 @@ func (m *Model) headerLine(w int) string {
 		live, liveStyle = term.Lit("not followed, R reads"), t.Warn
 	case m.live.err != nil:
 		live, liveStyle = term.Lit("lost since "+m.live.lost.In(m.zone).Format("15:04:05")), t.Error
+	case m.again.err != nil && errors.Is(m.again.err, store.ErrBusy):
+		live, liveStyle = term.Lit("locked by another process"), t.Error
+		if w < 70 {
+			live = term.Lit("locked")
+		}
+	case m.again.err != nil:
+		live, liveStyle = term.Lit("not all is read"), t.Error
 	}
 	// How it is open is said whatever the width; what is open as far as there is room.
 	room := w - mode.Width() - live.Width() - 5

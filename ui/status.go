@@ -15,20 +15,51 @@ import (
 
 // statusLine is the line above the keys: what just happened.
 type statusLine struct {
-	text  term.Text
-	style paint.Style
-	since time.Time
+	text   term.Text
+	style  paint.Style
+	since  time.Time
+	ofRead bool // it tells of a reading that failed, and goes once none does
+	timed  bool // its end is set
+	gen    int
 }
 
-// staleAfter is how long a message survives the keys pressed after it.
-const staleAfter = 2 * time.Second
+// staleAfter is how long a message survives the keys pressed after it, saidFor how
+// long it stands where none is pressed. An error stays until there is a key:
+// nobody may have been there to see it.
+const (
+	staleAfter = 2 * time.Second
+	saidFor    = 8 * time.Second
+)
 
 // say shows a message. It may hold foreign text.
 func (m *Model) say(s string) { m.sayStyled("", s) }
 
 func (m *Model) sayStyled(style paint.Style, s string) {
-	m.status = statusLine{term.SanitiseN(s, 400), style, m.now()}
+	m.status = statusLine{text: term.SanitiseN(s, 400), style: style, since: m.now(), gen: m.status.gen + 1}
 	m.screen.bars()
+}
+
+// unsay takes the message away.
+func (m *Model) unsay() {
+	m.status = statusLine{gen: m.status.gen + 1}
+	m.screen.bars()
+}
+
+// expire sets the end of a message. It is the one thing that happens to an
+// explorer that is left alone, and happens once.
+func (m *Model) expire() tea.Cmd {
+	s := &m.status
+	if s.text.Empty() || s.timed || s.style == m.theme.Error {
+		return nil
+	}
+	s.timed = true
+	gen := s.gen
+	return m.later(saidFor, func(m *Model) tea.Cmd {
+		if m.status.gen == gen {
+			m.unsay()
+		}
+		return nil
+	})
 }
 
 // done says that a write succeeded.
@@ -42,7 +73,7 @@ func (m *Model) failed(what string, err error) {
 	if err == nil || abandoned(err) {
 		return
 	}
-	s := what + ": " + err.Error()
+	s := what + ": " + m.reason(err)
 	switch {
 	case errors.Is(err, store.ErrClosed):
 	case errors.Is(err, store.ErrOutcomeUnknown):
@@ -56,8 +87,7 @@ func (m *Model) failed(what string, err error) {
 // fade takes a message away that was there long enough when a key is pressed.
 func (m *Model) fade() {
 	if !m.status.text.Empty() && m.now().Sub(m.status.since) >= staleAfter {
-		m.status = statusLine{}
-		m.screen.bars()
+		m.unsay()
 	}
 }
 
@@ -97,15 +127,14 @@ type countsRead struct {
 
 func (r countsRead) apply(m *Model) tea.Cmd {
 	c := &m.counts
-	if !c.req.ends(r.gen) {
+	if !c.req.ends(r.gen) || abandoned(r.err) {
 		return nil
 	}
 	again := c.pace.end(m.now())
-	c.err = r.err
 	if r.err != nil {
-		m.failed("cannot count the store", r.err)
+		m.unread("cannot count the store", r.err, &c.err)
 	} else {
-		c.counts, c.known = r.counts, true
+		c.err, c.counts, c.known = nil, r.counts, true
 	}
 	m.screen.bars()
 	m.nav.touch()
@@ -118,10 +147,10 @@ func (r countsRead) apply(m *Model) tea.Cmd {
 
 // total is a count as text, "?" where it could not be read.
 func (c *countsState) total(of func(store.Counts) int64) string {
-	if !c.known {
-		return "?"
+	if n := of(c.counts); c.known && n >= 0 { // below 0: its table is missing
+		return treeview.Grouped(n)
 	}
-	return treeview.Grouped(of(c.counts))
+	return "?"
 }
 
 // summed is how many executions there are.
@@ -129,18 +158,29 @@ func (c *countsState) summed() string {
 	return countText(int(c.counts.Executions), "execution", "executions").String()
 }
 
-// summary is the executions by status, as the header says it.
+// summary is the executions by status, as the header says it. Words that are none
+// of the engine's are counted together, so that the parts add up to the total.
 func (c *countsState) summary() string {
 	s, sep := c.summed(), ": "
-	for _, word := range store.Statuses() {
-		if n := c.counts.ByStatus[word]; n > 0 {
-			s += sep + treeview.Grouped(n) + " " + string(word)
+	put := func(n int64, what string) {
+		if n > 0 {
+			s += sep + treeview.Grouped(n) + " " + what
 			sep = ", "
 		}
 	}
-	if c.counts.Unreadable > 0 {
-		s += sep + treeview.Grouped(c.counts.Unreadable) + " unreadable"
+	rest := c.counts.Executions - c.counts.Unreadable
+	for _, word := range store.Statuses() {
+		n := int64(0)
+		for written, of := range c.counts.ByStatus {
+			if written.Is(word) {
+				n += of
+			}
+		}
+		put(n, string(word))
+		rest -= n
 	}
+	put(rest, "other")
+	put(c.counts.Unreadable, "unreadable")
 	return s
 }
 

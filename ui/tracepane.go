@@ -96,9 +96,9 @@ func (r traceRead) apply(m *Model) tea.Cmd {
 		if abandoned(r.err) {
 			return next
 		}
-		t.err, t.known = r.err, true
+		t.known = true
 		t.touch()
-		m.failed("cannot read the trace", r.err)
+		m.unread("cannot read the trace", r.err, &t.err)
 		return next
 	}
 	if t.known && t.err == nil && t.ring == r.ring && sameSteps(t.steps, r.steps) {
@@ -237,7 +237,7 @@ func (t *tracePane) draw(m *Model, w, h int, focused bool) []string {
 	case !t.known:
 		return paragraph(w, m.theme.Dim, term.Lit("reading…"))
 	case t.err != nil:
-		return paragraph(w, m.theme.Error, term.Sanitise("cannot read: "+t.err.Error()), term.Lit("R tries again"))
+		return m.unreadLines(w, t.err)
 	case len(t.steps) == 0:
 		return paragraph(w, m.theme.Dim, term.Lit("no steps were recorded; engines trace only where they are told to"))
 	}
@@ -253,6 +253,10 @@ func (t *tracePane) draw(m *Model, w, h int, focused bool) []string {
 	return out
 }
 
+// timedWidth is from which width on a row has its time: at less there would be no
+// room for what happened.
+const timedWidth = 48
+
 // row is: index, time, time since the step before, event, from -> to, actions.
 func (t *tracePane) row(m *Model, s tracefeed.Step, w int, look look) string {
 	l := rowStart(m, w, look)
@@ -261,7 +265,7 @@ func (t *tracePane) row(m *Model, s tracefeed.Step, w int, look look) string {
 	if s.Bad != nil {
 		return l.Put(m.theme.Error, term.SanitiseN("cannot be read: "+s.Bad.Err.Error(), w)).String()
 	}
-	if w >= 64 {
+	if w >= timedWidth {
 		at := term.Text{}
 		if s.Timed {
 			// The date is in the detail; here rows are told apart by the time of day.

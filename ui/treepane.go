@@ -175,8 +175,7 @@ func (t *treePane) fail(m *Model, err error) {
 		t.gone, t.err = true, nil
 		return
 	}
-	t.err = err
-	m.failed("cannot read the tree", err)
+	m.unread("cannot read the tree", err, &t.err)
 }
 
 // landed makes the other panes about the node under the cursor.
@@ -295,6 +294,9 @@ func (g grown) apply(m *Model) tea.Cmd {
 	if t.info == nil || !sameExpiry(t.info.ExpiresAt, g.info.ExpiresAt) || t.gone {
 		t.touch()
 	}
+	if t.err != nil {
+		t.touch()
+	}
 	t.info, t.err = &g.info, nil
 	switch {
 	case t.gone || !g.same || g.nodes < have:
@@ -304,6 +306,11 @@ func (g grown) apply(m *Model) tea.Cmd {
 		t.want = want
 		return cmd
 	case g.nodes == have:
+		if x := t.widget.Index(); x.Partial() { // a reading failed just before its end
+			x.SetPartial(false)
+			t.widget.Settle()
+			t.touch()
+		}
 		if t.pace.end(m.now()) {
 			return t.reload(m)
 		}

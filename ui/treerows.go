@@ -3,6 +3,7 @@ package ui
 import (
 	"treering/internal/term"
 	"treering/treeview"
+	"treering/ui/layout"
 	"treering/ui/when"
 )
 
@@ -10,18 +11,26 @@ func (t *treePane) title(m *Model) (name, note term.Text) {
 	x := t.widget.Index()
 	switch t.of.kind {
 	case session:
-		name = term.Lit("Tree ").Plus(m.theme.Dot, term.Spaces(1), term.SanitiseN(t.of.id, 60))
-		note = countText(x.Len(), "node", "nodes").Plus(term.Lit(", "), countText(x.Heads(), "head", "heads"))
+		nodes := countText(x.Len(), "node", "nodes")
+		note = nodes.Plus(term.Lit(", "), countText(x.Heads(), "head", "heads"))
+		rest := term.Text{}
 		if t.loading {
 			note = term.Lit("reading… ").Plus(note)
 		}
 		if t.info != nil && t.info.ExpiresAt != nil {
 			if left := m.until(*t.info.ExpiresAt); left > 0 {
-				note = note.Plus(term.Lit(", " + when.Distance(left, false) + " left"))
+				rest = term.Lit(", " + when.Distance(left, false) + " left")
 			} else {
-				note = note.Plus(term.Lit(", expired"))
+				rest = term.Lit(", expired")
 			}
 		}
+		// The counts stay whole; the name yields, then the heads.
+		room := m.screen.layout.Rects[layout.Tree].W - 4 - 4 - len("Tree . ")
+		id := term.SanitiseN(t.of.id, 60)
+		if note = note.Plus(rest); room-note.Width() < min(id.Width(), 6) {
+			note = nodes.Plus(rest)
+		}
+		name = term.Lit("Tree ").Plus(m.theme.Dot, term.Spaces(1), id.TruncateMiddle(max(room-note.Width(), 6), "…"))
 	case execution:
 		top := t.of.id
 		if r, ok := x.Find(top); ok {
@@ -86,7 +95,7 @@ func (t *treePane) draw(m *Model, w, h int, focused bool) []string {
 func (t *treePane) emptyLines(m *Model, w int) []string {
 	switch {
 	case t.err != nil:
-		return paragraph(w, m.theme.Error, term.Sanitise("cannot read: "+t.err.Error()), term.Lit("R tries again"))
+		return m.unreadLines(w, t.err)
 	case t.gone:
 		return paragraph(w, m.theme.Warn, term.Lit("not in the store any more: deleted or expired"))
 	case t.of.kind == nothing:

@@ -26,15 +26,18 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.dialog.recheck(m)
 	}
 	m.screen.bars() // the keys that can be used depend on nearly everything
-	return m, tea.Batch(cmd, m.queues.ask(m), m.keepTime())
+	return m, tea.Batch(cmd, m.queues.ask(m), m.retry(), m.expire(), m.keepTime())
 }
 
 // key routes a key press: to a dialog, to an overlay, to the filter being typed,
 // else to the intent it is bound to.
 func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	name := msg.String()
-	if name == "ctrl+c" {
+	switch name {
+	case "ctrl+c":
 		return m.quit()
+	case "ctrl+z": // whatever is open is there again after fg
+		return tea.Suspend
 	}
 	if m.tooSmall() {
 		// Nobody can see what a key would do.
@@ -59,6 +62,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		it = m.lookup(string(msg.BaseCode))
 	}
 	if it == nil {
+		m.refused(m.noKey(name))
 		return nil
 	}
 	if reason := it.disabled(m); reason != "" {

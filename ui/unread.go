@@ -1,0 +1,124 @@
+package ui
+
+import (
+	"errors"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"treering/internal/term"
+	"treering/store"
+)
+
+// Waits between two tries to read what could not be read.
+const (
+	firstRetry = time.Second
+	lastRetry  = 8 * time.Second
+)
+
+// retryState is the trying again of readings that failed. A lock that somebody
+// holds, or a file that was away for a moment, is no change of the store: nobody
+// tells of its end.
+type retryState struct {
+	err     error // what the header tells of
+	pending bool
+	wait    time.Duration
+}
+
+// unread notes that a reading failed, where it is looked for to be tried again,
+// and says so; the same error of another try is not said anew.
+func (m *Model) unread(what string, err error, at *error) {
+	same := *at != nil && (*at).Error() == err.Error()
+	*at = err
+	if !same {
+		m.failed(what, err)
+		m.status.ofRead = true
+	}
+}
+
+// passing reports whether an error may be gone at the next try.
+func passing(err error) bool {
+	var bad *store.RowError
+	return err != nil && !abandoned(err) && !errors.As(err, &bad) &&
+		!errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrMissingTable) && !errors.Is(err, store.ErrClosed)
+}
+
+// reading is something on the screen that can be read again.
+type reading struct {
+	err  error
+	busy bool // it is being read
+	load func() tea.Cmd
+}
+
+// readings are the readings that the screen is made of.
+func (m *Model) readings() []reading {
+	n, q := &m.nav, &m.queues
+	return []reading{
+		{n.sessions.err, n.sessions.req.busy(), func() tea.Cmd { return n.sessions.load(m) }},
+		{n.execs.err, n.execs.req.busy(), func() tea.Cmd { return n.execs.load(m) }},
+		{n.families.err, n.families.req.busy(), func() tea.Cmd { return n.families.load(m) }},
+		{m.tree.err, m.tree.req.busy() || m.tree.look.busy(), func() tea.Cmd { return m.tree.reload(m) }},
+		{m.state.err, m.state.req.busy(), m.readState},
+		{m.trace.err, m.trace.req.busy(), func() tea.Cmd { return m.trace.load(m) }},
+		{m.detail.err, m.detail.req.busy(), func() tea.Cmd { return m.detail.reload(m) }},
+		{q.outbox.err, q.outbox.req.busy(), func() tea.Cmd { return q.outbox.load(m) }},
+		{q.spawns.err, q.spawns.req.busy(), func() tea.Cmd { return q.spawns.load(m) }},
+		{q.timers.err, q.timers.req.busy(), func() tea.Cmd { return q.timers.load(m) }},
+		{q.err, q.lookup.busy(), func() tea.Cmd { q.asked = map[string]bool{}; return q.ask(m) }},
+		{m.counts.err, m.counts.req.busy(), func() tea.Cmd { return m.counts.load(m) }},
+	}
+}
+
+// retry sets the next try where something could not be read, and takes the words
+// about it away where everything could.
+func (m *Model) retry() tea.Cmd {
+	r := &m.again
+	var failed error
+	for _, one := range m.readings() {
+		// A lock is named before its consequences.
+		if passing(one.err) && (failed == nil || errors.Is(one.err, store.ErrBusy) && !errors.Is(failed, store.ErrBusy)) {
+			failed = one.err
+		}
+	}
+	if (failed == nil) != (r.err == nil) || failed != nil && errors.Is(failed, store.ErrBusy) != errors.Is(r.err, store.ErrBusy) {
+		m.screen.bars()
+	}
+	r.err = failed
+	if failed == nil {
+		r.wait = 0
+		if m.status.ofRead {
+			m.unsay()
+		}
+		return nil
+	}
+	if r.pending {
+		return nil
+	}
+	r.pending = true
+	r.wait = min(max(2*r.wait, firstRetry), lastRetry)
+	return m.later(r.wait, func(m *Model) tea.Cmd {
+		m.again.pending = false
+		var cmds []tea.Cmd
+		for _, one := range m.readings() {
+			if passing(one.err) && !one.busy {
+				cmds = append(cmds, one.load())
+			}
+		}
+		return tea.Batch(cmds...)
+	})
+}
+
+// reason is an error in words. What was open once needs no look at its spelling.
+func (m *Model) reason(err error) string { return whyUnread(m.info.Name, err) }
+
+func whyUnread(name string, err error) string {
+	if errors.Is(err, store.ErrStoreNotFound) {
+		return name + " is not there any more: deleted or moved; it is read again once it is back"
+	}
+	return err.Error()
+}
+
+// unreadLines are a pane that could not be read.
+func (m *Model) unreadLines(w int, err error) []string {
+	return paragraph(w, m.theme.Error, term.Sanitise("cannot read: "+m.reason(err)), term.Lit("tried again by itself; R does at once"))
+}
