@@ -613,6 +613,10 @@ func TestLookWhileWriting(t *testing.T) {
 			if err := f.Close(); err != nil {
 				t.Error(err)
 			}
+			second := open(t, Options{Path: path, ReadWrite: true})
+			if err := second.Close(); err != nil {
+				t.Error(err)
+			}
 			other := writerProcess(t, path, "PRAGMA busy_timeout=0")
 			fmt.Fprintln(other.in, "BEGIN IMMEDIATE")
 			if got := other.line(); got == "ok" {

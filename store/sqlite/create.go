@@ -145,13 +145,11 @@ func initialise(ctx context.Context, o Options, target string, file *openFile, m
 		err = untilFree(ctx, time.Now().Add(wait), func() error { return run(conn, "COMMIT") })
 	}
 	if err != nil {
-		// The lock is still held, so nobody else has put anything into the file. Whoever
-		// waits for it finds the file gone and begins again.
-		if made {
-			err = errors.Join(err, removeEmpty(target, file))
-		}
 		if !conn.AutocommitEnabled() {
 			err = errors.Join(err, run(conn, "ROLLBACK"))
+		}
+		if made {
+			err = errors.Join(err, removeEmpty(conn, target, file))
 		}
 		return err
 	}
@@ -179,7 +177,17 @@ func initialiseLocked(conn *sqlite.Conn, o Options) error {
 	return run(conn, fmt.Sprintf("PRAGMA user_version=%d", SchemaVersion))
 }
 
-func removeEmpty(target string, file *openFile) error {
+// removeEmpty removes a file without content. It does so under the lock: whoever waits
+// for that finds the file gone and begins again, and whoever has it already is making
+// the file what it should be.
+func removeEmpty(conn *sqlite.Conn, target string, file *openFile) (err error) {
+	if err := run(conn, "BEGIN IMMEDIATE"); err != nil {
+		if isBusy(err) {
+			return nil
+		}
+		return err
+	}
+	defer func() { err = errors.Join(err, run(conn, "ROLLBACK")) }()
 	info, err := os.Stat(target)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && (info.Size() > 0 || !os.SameFile(info, file.info)) {
 		return nil

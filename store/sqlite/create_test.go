@@ -154,6 +154,33 @@ func TestCreateFails(t *testing.T) {
 }
 
 // A process that dies while it makes a store leaves what the next one can finish.
+// A schema that fails after some of it went to the file already, as on a full disk,
+// leaves no file either.
+func TestCreateFailsLate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	failed := errors.New("failed")
+	var size int64
+	_, err := OpenFile(t.Context(), Options{Path: path, Create: true, Init: func(conn *sqlite.Conn) error {
+		for _, sql := range []string{"PRAGMA cache_size=2", "CREATE TABLE t(a)", "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 200) SELECT randomblob(3000) FROM n"} {
+			if err := run(conn, sql); err != nil {
+				return err
+			}
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		size = info.Size()
+		return failed
+	}})
+	if !errors.Is(err, failed) || size == 0 {
+		t.Fatalf("%v, with %d bytes in the file", err, size)
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
 func TestCreateAfterCrash(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	w := writerProcess(t, path, "PRAGMA cache_size=2", "PRAGMA cache_spill=1", "BEGIN IMMEDIATE", "CREATE TABLE a(x)",

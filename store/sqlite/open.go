@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"treering/store"
@@ -62,6 +63,8 @@ type How struct {
 type File struct {
 	opts  Options
 	named string // opts.Path made absolute, links not followed
+
+	how atomic.Pointer[How] // of the last source
 
 	turn    chan struct{} // one token: held while the source is looked at or changed
 	readers chan struct{} // one token for each Read under way, two at most
@@ -125,14 +128,13 @@ func OpenFile(ctx context.Context, o Options) (*File, error) {
 	return f, nil
 }
 
-// How says how and why the file is open as it is at this moment.
+// How says how and why the file is open: as it was opened last, without waiting for
+// an opening that is under way.
 func (f *File) How() How {
-	f.turn <- struct{}{}
-	defer f.free()
-	if f.src == nil {
-		return How{}
+	if h := f.how.Load(); h != nil {
+		return *h
 	}
-	return f.src.how()
+	return How{}
 }
 
 // Path is the file's path as it was given.
@@ -218,6 +220,8 @@ func (f *File) reopen(ctx context.Context) error {
 			f.epoch++
 			src.epoch = f.epoch
 			f.src = src
+			how := src.how()
+			f.how.Store(&how)
 			f.mu.Lock()
 			f.owner[conn] = src
 			f.idle = append(f.idle, conn)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"treering/internal/testfiles"
 	"treering/store"
@@ -442,4 +443,55 @@ func TestConcurrentReads(t *testing.T) {
 		t.Errorf("%d connections, want at most %d", len(f.owner), maxReaders+1)
 	}
 	closed(t, f)
+}
+
+// How does not wait for an opening that is under way.
+func TestHowDoesNotWait(t *testing.T) {
+	f := open(t, Options{Path: database(t, "delete")})
+	f.turn <- struct{}{}
+	defer f.free()
+	if h := f.How(); h.Mode != plain {
+		t.Errorf("how: %+v", h)
+	}
+}
+
+// A store whose opener asks for nothing else is durable.
+func TestSynchronousByDefault(t *testing.T) {
+	for given, want := range map[string]string{"": "2", "FULL": "2", "NORMAL": "1", "OFF": "0"} {
+		f := open(t, Options{Path: database(t, "wal"), ReadWrite: true, Synchronous: given})
+		conn, err := f.WriterConn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := text(conn, "PRAGMA synchronous"); err != nil || got != want {
+			t.Errorf("%q: synchronous is %s, %v, want %s", given, got, err, want)
+		}
+	}
+}
+
+// Within the tick of a clock two changes leave one time, so it is waited for.
+func TestUnsettled(t *testing.T) {
+	info, err := os.Stat(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	whole := now.Truncate(time.Second)
+	for _, tt := range []struct {
+		at       time.Time
+		min, max time.Duration
+	}{
+		{now.Truncate(time.Microsecond).Add(1), 1, tick},
+		{now.Add(-time.Minute), 0, 0},
+		{now.Add(time.Hour), 0, 0},
+		{whole, 1, coarseTick},
+	} {
+		if got := (sighting{info: info, time: tt.at}).unsettled(); got < tt.min || got > tt.max {
+			t.Errorf("changed %v ago: unsettled for %v, want %v to %v", now.Sub(tt.at), got, tt.min, tt.max)
+		}
+	}
+	last := sighting{info: info, time: time.Now().Add(-tick / 2)}
+	if err := (signature{db: last}).settle(t.Context()); err != nil || last.unsettled() > 0 {
+		t.Errorf("settled with %v to go: %v", last.unsettled(), err)
+	}
 }

@@ -36,9 +36,19 @@ func (s *source) openCopy(ctx context.Context, why string) (*sqlite.Conn, error)
 	if err := s.copyTo(ctx, copied, sig); err != nil {
 		return nil, err
 	}
+	if sig.db.size+sig.wal.size >= restFrom {
+		s.rest = restFactor * time.Since(s.copied)
+	}
 	s.uri = fileURI(copied, "mode=rw")
 	return s.first(ctx)
 }
+
+// A large file whose writer never rests is not copied again and again: copying takes a
+// tenth of the time at most.
+const (
+	restFrom   = 1 << 20 // bytes
+	restFactor = 10
+)
 
 func (s *source) copyTo(ctx context.Context, to string, sig signature) error {
 	target := s.found.Target

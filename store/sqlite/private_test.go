@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"treering/store"
 )
@@ -154,5 +155,41 @@ func TestCopyFails(t *testing.T) {
 	}
 	if _, err := f.WriterConn(t.Context()); errors.Is(err, store.ErrReadOnly) {
 		t.Error(err)
+	}
+}
+
+// A large copy rests before the next one is made, and says so; a small one does not.
+func TestCopiesRest(t *testing.T) {
+	for _, large := range []bool{false, true} {
+		path := database(t, "wal")
+		fill := "INSERT INTO t VALUES (1)"
+		if large {
+			fill = "INSERT INTO t VALUES (zeroblob(1 << 20))"
+		}
+		w := writerProcess(t, path, "PRAGMA locking_mode=exclusive", fill)
+		f := open(t, Options{Path: path})
+		wantMode(t, f, private)
+		if rest := f.src.rest; rest > 0 != large {
+			t.Fatalf("large %v: rests for %v", large, rest)
+		}
+		if why := f.How().Why; strings.Contains(why, "but not within") != large {
+			t.Errorf("large %v: why: %s", large, why)
+		}
+		if large {
+			f.src.rest = time.Hour
+			token := ""
+			wantToken(t, f, &token, true)
+			w.do(insert)
+			if n := number(t, f, countSQL); n != 2 {
+				t.Errorf("%d rows while the copy rests, want 2", n)
+			}
+			wantToken(t, f, &token, false)
+			f.src.rest = 0
+			wantToken(t, f, &token, true)
+			if n := number(t, f, countSQL); n != 3 {
+				t.Errorf("%d rows of the next copy, want 3", n)
+			}
+		}
+		w.kill()
 	}
 }

@@ -39,6 +39,7 @@ type source struct {
 	alien  bool      // planCopy: the -wal is not copied, since it is not that of the database
 	epoch  uint64
 	copied time.Time
+	rest   time.Duration // planCopy: how long the copy is good enough although the file changes
 
 	spoilt atomic.Bool // a read met something that this plan does not cover
 
@@ -71,6 +72,9 @@ func (s *source) how() How {
 			why += ", and is left out"
 		}
 		h.Why = why + ", so a private copy is read, taken at " + s.copied.Format(time.TimeOnly) + " and taken again when the file changes"
+		if s.rest > 0 {
+			h.Why += fmt.Sprintf(", but not within %v", s.rest.Round(time.Second/10))
+		}
 	case planWrite:
 		h.Mode, h.Why = "read-write", "writing was asked for"
 	}
@@ -404,6 +408,9 @@ func (s *source) stale(named string) (bool, error) {
 		}
 		return wal.info != nil, nil
 	case planImmutable, planCopy:
+		if time.Since(s.copied) < s.rest {
+			return false, nil
+		}
 		stale, err := s.changed()
 		if err != nil {
 			return true, systemError(s.opts.Path, "it", err)
