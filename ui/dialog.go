@@ -8,7 +8,6 @@ import (
 
 	"treering/internal/term"
 	"treering/ui/field"
-	"treering/ui/layout"
 	"treering/ui/paint"
 )
 
@@ -16,46 +15,73 @@ import (
 // panes must not answer a question that came in between.
 const grace = 250 * time.Millisecond
 
+// confirmKey confirms a write. No key that opens a dialog is this one.
+const confirmKey = "y"
+
 // dialog asks before a write. It names its target by id, says what will happen,
-// and is disarmed when the target is not what it was any more.
+// and is disarmed when the target is not what it was any more. What it says has to
+// be read before it can be confirmed: fields are filled in first, and what does
+// not fit is scrolled through.
 type dialog struct {
 	title  term.Text
 	target []dialogRow // what is written to
 	fields []*formField
-	at     int // the field being edited
+	at     int // the field being edited; behind the last one, the write is to be confirmed
 
 	verb    string             // what confirming does
-	confirm string             // the key that does: never the one that opened it
 	effect  func() []dialogRow // what will happen
 	command func() string      // the command that does the same; "" while there is none yet
+	// look reads the target again, off the program's goroutine, when the dialog opens
+	// and whenever the store changed. What it returns notes what was found.
+	look func(ctx context.Context) (found func())
 	// guard says why the target is not what it was when the dialog opened; "" while
 	// it is. It looks at what was read last.
 	guard func(m *Model) string
-	// invalid says why what is typed cannot be written; "" where it can.
+	// invalid says why this cannot be written, or not yet; "" where it can.
 	invalid func() string
 	run     func(ctx context.Context) outcome
 
-	opened    time.Time
-	gone      string // why it is disarmed
+	since     time.Time // when it opened, or came to be confirmed
+	gone      string    // why it is disarmed
 	busy      bool
 	complaint string // why the last try failed
 	caret     caret
+	scroll    dialogScroll
+	pace      pace
+	ctx       context.Context
+	cancel    context.CancelFunc
+}
+
+// dialogScroll is which of its lines a dialog shows, as it was drawn last.
+type dialogScroll struct {
+	top, room, lines int
+	read             int // how many lines there were when the last one was on the screen
 }
 
 // dialogRow is a labelled line.
 type dialogRow struct {
 	label, text term.Text
 	style       paint.Style
+	exact       bool // no blank is left out where it is broken
 }
 
 func row(label string, text string) dialogRow {
-	return dialogRow{label: term.Lit(label), text: term.SanitiseN(text, 1000)}
+	return dialogRow{label: term.Lit(label), text: term.Sanitise(text)}
 }
 
 // formField is one field of a form.
 type formField struct {
 	label string
 	field *field.Field
+	empty string // what an empty field stands for
+}
+
+// text is what the field says.
+func (f *formField) text() string {
+	if f.field.Empty() {
+		return f.empty
+	}
+	return f.field.Text()
 }
 
 // caret is where a field's cursor is within the box.
@@ -70,16 +96,58 @@ type outcome struct {
 }
 
 // ask opens a dialog.
-func (m *Model) ask(d *dialog) {
-	d.opened = m.now()
+func (m *Model) ask(d *dialog) tea.Cmd {
+	d.since, d.scroll = m.now(), dialogScroll{read: -1}
+	d.ctx, d.cancel = context.WithCancel(m.ctx)
 	m.dialog = d
 	m.overlay = nil
 	m.screen.bars()
+	return d.watch(m)
 }
 
 func (m *Model) closeDialog() {
+	m.dialog.cancel()
 	m.dialog = nil
 	m.screen.bars()
+}
+
+// leave closes the dialog without a write.
+func (d *dialog) leave(m *Model) tea.Cmd {
+	m.closeDialog()
+	m.say(d.title.String() + ": nothing was written")
+	return nil
+}
+
+// watch reads the target again.
+func (d *dialog) watch(m *Model) tea.Cmd {
+	if d.look == nil || d.gone != "" || d.busy {
+		return nil
+	}
+	ok, wait := d.pace.start(m.now())
+	if !ok {
+		return m.later(wait, func(m *Model) tea.Cmd {
+			d.pace.rested()
+			if m.dialog != d {
+				return nil
+			}
+			return d.watch(m)
+		})
+	}
+	ctx, look := d.ctx, d.look
+	return func() tea.Msg {
+		found := look(ctx)
+		return answerFunc(func(m *Model) tea.Cmd {
+			again := d.pace.end(m.now())
+			if m.dialog != d {
+				return nil
+			}
+			found()
+			if again {
+				return d.watch(m)
+			}
+			return nil
+		})
+	}
 }
 
 // recheck disarms the dialog where its target is another now.
@@ -91,26 +159,67 @@ func (d *dialog) recheck(m *Model) {
 	}
 }
 
+// editing reports whether a field takes what is typed.
+func (d *dialog) editing() bool { return d.at < len(d.fields) }
+
+// unread is how many lines were not on the screen yet.
+func (d *dialog) unread() int {
+	if s := &d.scroll; s.read != s.lines {
+		return max(s.lines-s.top-s.room, 1)
+	}
+	return 0
+}
+
 func (d *dialog) key(m *Model, name, text string) tea.Cmd {
 	switch {
-	case d.busy, m.now().Sub(d.opened) < grace:
+	case d.busy, m.now().Sub(d.since) < grace:
 		return nil
 	case name == "esc", d.gone != "" && name == "enter":
-		m.closeDialog()
-		m.say(d.title.String() + ": nothing was written")
+		return d.leave(m)
+	case d.scrolled(name):
 		return nil
 	case d.gone != "":
 		return nil
-	case len(d.fields) == 0:
-		switch name {
-		case d.confirm:
-			return d.start(m)
-		case "n", "q":
-			m.closeDialog()
-			m.say(d.title.String() + ": nothing was written")
-		}
+	case d.editing():
+		d.edit(m, name, text)
 		return nil
 	}
+	switch name {
+	case confirmKey:
+		if d.unread() == 0 {
+			return d.start(m)
+		}
+	case "tab", "shift+tab":
+		if len(d.fields) > 0 {
+			d.at = 0
+			if name != "tab" {
+				d.at = len(d.fields) - 1
+			}
+			d.complaint = ""
+		}
+	case "n", "q":
+		return d.leave(m)
+	}
+	return nil
+}
+
+// scrolled moves through the lines, and reports whether the key does that.
+func (d *dialog) scrolled(name string) bool {
+	s, page := &d.scroll, max(d.scroll.room-1, 1)
+	by, ok := map[string]int{"pgup": -page, "pgdown": page}[name]
+	if !ok && !d.editing() {
+		by, ok = map[string]int{
+			"up": -1, "down": 1, "k": -1, "j": 1, "space": page, "home": -s.lines, "g": -s.lines, "end": s.lines, "G": s.lines,
+		}[name]
+	}
+	if ok {
+		s.top = max(min(s.top+by, s.lines-s.room), 0)
+	}
+	return ok
+}
+
+// edit gives a key to the form.
+func (d *dialog) edit(m *Model, name, text string) {
 	d.complaint = ""
 	switch name {
 	case "tab", "down":
@@ -118,21 +227,25 @@ func (d *dialog) key(m *Model, name, text string) tea.Cmd {
 	case "shift+tab", "up":
 		d.at = (d.at - 1 + len(d.fields)) % len(d.fields)
 	case "enter":
-		if d.at < len(d.fields)-1 {
-			d.at++
-			return nil
+		if d.at == len(d.fields)-1 {
+			if why := d.hindrance(); why != "" {
+				d.complaint = why
+				return
+			}
+			// What is typed ahead does not confirm either.
+			d.since, d.scroll = m.now(), dialogScroll{read: -1}
 		}
-		return d.start(m)
+		d.at++
 	default:
 		if f := d.fields[d.at].field; !f.Key(name) && text != "" {
 			d.typed(text)
 		}
 	}
-	return nil
 }
 
 func (d *dialog) paste(m *Model, text string) tea.Cmd {
-	if len(d.fields) > 0 && !d.busy && d.gone == "" && m.now().Sub(d.opened) >= grace {
+	if d.editing() && !d.busy && d.gone == "" && m.now().Sub(d.since) >= grace {
+		d.complaint = ""
 		d.typed(text)
 	}
 	return nil
@@ -144,17 +257,23 @@ func (d *dialog) typed(text string) {
 	}
 }
 
+// hindrance is why this cannot be written; "" where it can.
+func (d *dialog) hindrance() string {
+	if d.invalid == nil {
+		return ""
+	}
+	return d.invalid()
+}
+
 // start writes, off the program's goroutine.
 func (d *dialog) start(m *Model) tea.Cmd {
 	d.recheck(m)
 	if d.gone != "" {
 		return nil
 	}
-	if d.invalid != nil {
-		if why := d.invalid(); why != "" {
-			d.complaint = why
-			return nil
-		}
+	if why := d.hindrance(); why != "" {
+		d.complaint = why
+		return nil
 	}
 	d.busy, d.complaint = true, ""
 	m.screen.bars()
@@ -190,123 +309,4 @@ func (w written) apply(m *Model) tea.Cmd {
 		cmd = w.o.after(m)
 	}
 	return tea.Batch(cmd, m.refresh())
-}
-
-func (d *dialog) hints(*Model) []hint {
-	esc := hint{term.Lit("esc"), term.Lit("leave, nothing is written")}
-	switch {
-	case d.busy:
-		return []hint{{term.Lit("…"), term.Lit("writing")}}
-	case d.gone != "":
-		return []hint{esc}
-	case len(d.fields) > 1:
-		return []hint{{term.Lit("tab"), term.Lit("next field")}, {term.Lit(d.confirm), term.Lit(d.verb)}, esc}
-	}
-	return []hint{{term.Lit(d.confirm), term.Lit(d.verb)}, esc}
-}
-
-const dialogLabel = 10
-
-// box returns the dialog as lines of w cells, at most h of them. The last line,
-// which says how to answer, is always there.
-func (d *dialog) box(m *Model, w, h int) []string {
-	inner := w - 4
-	var rows []string
-	put := func(r dialogRow, most int) {
-		parts := lines(r.text, max(inner-dialogLabel, 8))
-		if len(parts) > most {
-			parts = parts[:most]
-			parts[most-1] = parts[most-1].Truncate(max(inner-dialogLabel-1, 1), "").Plus(term.Lit("…"))
-		}
-		for i, part := range parts {
-			l := paint.NewLine(inner, "")
-			if i == 0 {
-				l.Put(m.theme.Dim, r.label)
-			}
-			rows = append(rows, l.To(dialogLabel).Put(r.style, part).String())
-		}
-	}
-	for _, r := range d.target {
-		put(r, 2)
-	}
-	caretRow := -1
-	for i, f := range d.fields {
-		mark := m.theme.NoMark
-		if i == d.at {
-			mark, caretRow = m.theme.Mark, len(rows)
-		}
-		shown, cursor := f.field.View(inner - dialogLabel - 1)
-		if i == d.at {
-			d.caret.x = 2 + dialogLabel + cursor
-		}
-		rows = append(rows, paint.NewLine(inner, "").Put(m.theme.Bold, mark.Plus(term.Lit(f.label))).To(dialogLabel).Plain(shown).String())
-	}
-	for _, r := range d.effect() {
-		put(r, 4)
-	}
-	if command := d.command(); command != "" {
-		put(dialogRow{term.Lit("command"), term.SanitiseN(command, 1000), m.theme.Dim}, 3)
-	}
-	last := d.answerLine(m, inner)
-	// Too low a window shows the target, the fields and how to answer.
-	if most := h - 3; len(rows) > most {
-		rows = rows[:max(most, 1)]
-	}
-	rows = append(rows, last)
-	out := frame(m, w, d.title, d.foot(), rows)
-	d.caret.w, d.caret.h, d.caret.y = w, len(out), -1
-	if caretRow >= 0 && caretRow < len(rows)-1 {
-		d.caret.y = caretRow + 1
-	}
-	return out
-}
-
-// answerLine says what stands in the way, or how to confirm.
-func (d *dialog) answerLine(m *Model, w int) string {
-	l := paint.NewLine(w, "")
-	switch {
-	case d.gone != "":
-		return l.Put(m.theme.Error, term.SanitiseN("disarmed: "+d.gone, w)).String()
-	case d.busy:
-		return l.Put(m.theme.Info, term.Lit("writing…")).String()
-	case d.complaint != "":
-		return l.Put(m.theme.Error, term.SanitiseN(d.complaint, w)).String()
-	}
-	if d.invalid != nil {
-		if why := d.invalid(); why != "" {
-			return l.Put(m.theme.Warn, term.SanitiseN(why, w)).String()
-		}
-	}
-	return l.Put(m.theme.Key, term.Lit(d.confirm)).Gap(1).Plain(term.Lit(d.verb)).String()
-}
-
-func (d *dialog) foot() term.Text {
-	if d.gone != "" {
-		return term.Lit("esc closes")
-	}
-	return term.Lit("esc leaves")
-}
-
-// cursor is where the terminal's cursor is: in the field being edited, if there
-// is one.
-func (m *Model) cursor() *tea.Cursor {
-	switch {
-	case m.tooSmall() || m.screen.content == "":
-		return nil
-	case m.dialog != nil:
-		c := m.dialog.caret
-		if c.y < 0 || len(m.dialog.fields) == 0 || m.dialog.busy || m.dialog.gone != "" {
-			return nil
-		}
-		x, y := m.place(c.w, c.h)
-		return tea.NewCursor(x+c.x, y+c.y)
-	case m.overlay == nil && m.nav.input != nil:
-		r := m.screen.layout.Rects[layout.Navigator]
-		if r.W == 0 {
-			return nil
-		}
-		_, at := m.nav.input.View(r.W - 1)
-		return tea.NewCursor(r.X+1+at, r.Y+1)
-	}
-	return nil
 }

@@ -162,9 +162,12 @@ func TestInATerminal(t *testing.T) {
 		tm.keys("2", "a")
 		tm.waits("Append a node")
 		time.Sleep(300 * time.Millisecond) // the dialog takes no keys at first
-		tm.keys("-l", `"title":"from here"`)
+		tm.keys("-l", `{"title":"from here"}`)
 		tm.waits(`{"title":"from here"}`)
-		tm.keys("Enter")
+		tm.keys("Enter", "Enter")
+		tm.waits("y append it")
+		time.Sleep(300 * time.Millisecond)
+		tm.keys("y")
 		tm.waits("appended", "from here", "3 nodes, 2 heads")
 		if out := run("children", "example", root, "--json"); !strings.Contains(out, "from here") || !strings.Contains(out, "from another process") {
 			t.Errorf("stored: %s", out)

@@ -43,7 +43,7 @@ func openFire(m *Model, _ string) tea.Cmd {
 			case lifetime:
 				m.refused("fire: that timer is the execution's time to live, which is not to be fired")
 			default:
-				askFire(m, t)
+				return askFire(m, t)
 			}
 			return nil
 		})
@@ -64,10 +64,10 @@ func isLifetime(ctx context.Context, es store.ExecutionStore, t store.Timer) (bo
 	return ok && expires == t.FireAt, nil
 }
 
-func askFire(m *Model, t store.Timer) {
+func askFire(m *Model, t store.Timer) tea.Cmd {
 	now, zone, es := m.clock, m.zone, m.es
 	d := &dialog{
-		title: term.Lit("Fire a timer"), verb: "make it due now", confirm: "y",
+		title: term.Lit("Fire a timer"), verb: "make it due now",
 		target: []dialogRow{
 			row("execution", t.ExecutionID), row("path", t.Path),
 			row("armed for", when.Clock(t.FireAt, now(), zone, 3)+" (in "+when.Distance(m.until(t.FireAt), true)+")"),
@@ -77,23 +77,47 @@ func askFire(m *Model, t store.Timer) {
 		return []dialogRow{row("effect", "due now, for the worker that owns this store to sweep; nothing is delivered from here")}
 	}
 	d.command = func() string {
-		return m.command("fire", t.ExecutionID, t.Path, "--at", store.FormatFireAt(t.FireAt))
+		return m.command("fire", []string{"--at", store.FormatFireAt(t.FireAt)}, t.ExecutionID, t.Path)
+	}
+	var read struct {
+		ok    bool
+		timer *store.Timer
+	}
+	d.look = func(ctx context.Context) func() {
+		found, err := timerOf(ctx, es, t.ExecutionID, t.Path)
+		return func() {
+			// What cannot be read for a while is looked at again by the write.
+			if err == nil {
+				read.ok, read.timer = true, found
+			}
+		}
 	}
 	d.guard = func(m *Model) string {
-		q := &m.queues
-		i := q.timers.find(t.ExecutionID + "\x00" + t.Path)
 		switch {
-		case i < 0:
+		case read.ok && read.timer == nil:
 			return "the timer is gone: fired or cancelled"
-		case q.timers.items[i].FireAt != t.FireAt:
-			return "moved to " + when.Clock(q.timers.items[i].FireAt, m.now(), m.zone, 0)
+		case read.ok && read.timer.FireAt != t.FireAt:
+			return "moved to " + when.Clock(read.timer.FireAt, m.now(), m.zone, 0)
 		case m.until(t.FireAt) <= 0:
 			return "it is due by itself now"
 		}
 		return ""
 	}
 	d.run = func(ctx context.Context) outcome { return fire(ctx, es, t, now, zone) }
-	m.ask(d)
+	return m.ask(d)
+}
+
+// timerOf reads a timer; nil where there is none.
+func timerOf(ctx context.Context, es store.ExecutionStore, id, path string) (found *store.Timer, err error) {
+	err = store.All(func(req store.PageRequest) (store.Page[store.Timer], error) {
+		return es.ListTimers(ctx, store.QueueFilter{ExecutionID: &id}, req)
+	}, func(t store.Timer) error {
+		if t.Path == path {
+			found = &t
+		}
+		return nil
+	})
+	return found, err
 }
 
 // fire makes a timer due, if it still is what it was.
@@ -115,15 +139,7 @@ func fire(ctx context.Context, es store.ExecutionStore, t store.Timer, now func(
 	case moved:
 		return outcome{done: "due now: " + t.Path + " of " + t.ExecutionID + "; its worker's next sweep fires it"}
 	}
-	var found *store.Timer
-	err = store.All(func(req store.PageRequest) (store.Page[store.Timer], error) {
-		return es.ListTimers(ctx, store.QueueFilter{ExecutionID: &t.ExecutionID}, req)
-	}, func(other store.Timer) error {
-		if other.Path == t.Path {
-			found = &other
-		}
-		return nil
-	})
+	found, err := timerOf(ctx, es, t.ExecutionID, t.Path)
 	switch {
 	case err != nil:
 		return outcome{moot: "it was moved or cancelled meanwhile, nothing fired"}

@@ -266,8 +266,7 @@ func (m *Model) overlaid() string {
 	w := min(m.width, 90)
 	var box []string
 	if m.dialog != nil {
-		// Into the lowest windows a dialog fits whole if it takes the status line too.
-		box = m.dialog.box(m, w, body.H+1)
+		box = m.dialog.box(m)
 	} else {
 		box = m.overlay.box(m, w, body.H)
 	}

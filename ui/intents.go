@@ -86,7 +86,7 @@ func intents() []intent {
 		{ID: "fire", Keys: []string{"f"}, Panes: []layout.Pane{layout.Queues}, Short: "fire", Foot: 2,
 			Long: "make the selected timer due now", Write: true, why: fireable, do: openFire},
 		{ID: "ttl", Keys: []string{"t"}, Short: "time to live", Foot: 3, Panes: []layout.Pane{layout.Navigator, layout.Tree},
-			Long: "set the session's time to live", Write: true, why: sessionOnly, do: openTTL},
+			Long: "set the session's time to live", Write: true, why: limitable, do: openTTL},
 		{ID: "suspend", Keys: []string{"s"}, Short: "suspend", Foot: 3, Long: "suspend the selected execution and its live descendants",
 			Write: true, why: controllable(store.Suspend), do: controlling(store.Suspend)},
 		{ID: "resume", Keys: []string{"r"}, Short: "resume", Foot: 3, Long: "resume the selected execution and its live descendants",
@@ -371,6 +371,14 @@ func sessionOnly(m *Model) string {
 	return ""
 }
 
+// limitable says why the session's time to live cannot be set; "" where it can.
+func limitable(m *Model) string {
+	if reason := sessionOnly(m); reason != "" {
+		return reason
+	}
+	return expired(m)
+}
+
 func appendable(m *Model) string {
 	if reason := sessionOnly(m); reason != "" {
 		return reason
@@ -378,6 +386,8 @@ func appendable(m *Model) string {
 	switch {
 	case m.tree.gone:
 		return "the session is gone"
+	case expired(m) != "":
+		return expired(m)
 	case m.tree.loading:
 		return "the tree is still being read"
 	}

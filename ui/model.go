@@ -269,5 +269,8 @@ func (m *Model) refresh() tea.Cmd {
 	if m.member != "" {
 		cmds = append(cmds, m.readState(), m.trace.load(m))
 	}
+	if m.dialog != nil {
+		cmds = append(cmds, m.dialog.watch(m))
+	}
 	return tea.Batch(append(cmds, m.detail.reload(m), m.queues.reload(m))...)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -17,68 +18,163 @@ import (
 	"treering/ui/when"
 )
 
-// command is the shell command that does what a dialog does.
-func (m *Model) command(args ...string) string {
+// command is the shell command that does what a dialog does, of a verb with its
+// flags and arguments; where there is none, it says why.
+func (m *Model) command(verb string, flags []string, args ...string) string {
 	if m.info.Path == "" && m.info.Backend == "memory" {
 		return "none: no other program reaches a store in memory"
 	}
 	words := []string{"treering", "-s", m.info.Locator}
+	if len(m.info.Sets) > 1 {
+		for _, set := range m.info.Sets {
+			if set.Open {
+				words = append(words, "--prefix", set.Prefix)
+			}
+		}
+	}
 	if !m.info.Ours {
 		words = append(words, "--rw")
 	}
-	for i, w := range append(words, args...) {
-		w = shellWord(w)
-		if i < len(words) {
-			words[i] = w
-		} else {
-			words = append(words, w)
+	words = append(append(words, strings.Fields(verb)...), flags...)
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "-") {
+			words = append(words, "--")
+			break
 		}
+	}
+	words = append(words, args...)
+	for i, w := range words {
+		if strings.ContainsRune(w, 0) {
+			return "none: a command line cannot hold the NUL in " + strconv.Quote(w)
+		}
+		words[i] = shellWord(w)
 	}
 	return strings.Join(words, " ")
 }
 
-// shellWord quotes a word for a shell, where it needs to be.
+// shellWord quotes a word for a shell, where it needs to be. What a screen cannot
+// show as it is, a control or a half character, is written as its bytes, in the
+// quotes that bash, zsh and ksh read escapes in.
 func shellWord(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+=,", r) || r > 0x7f
 	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+	switch {
+	case term.Sanitise(s).String() != s:
+		return shellBytes(s)
+	case s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0:
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
+
+func shellBytes(s string) string {
+	var b strings.Builder
+	b.WriteString("$'")
+	for i := 0; i < len(s); {
+		_, size := utf8.DecodeRuneInString(s[i:])
+		part := s[i : i+size]
+		i += size
+		switch {
+		case part == "'" || part == `\`:
+			b.WriteString(`\` + part)
+		case part >= " " && part < "\x7f":
+			b.WriteString(part)
+		default:
+			for _, c := range []byte(part) {
+				fmt.Fprintf(&b, `\%03o`, c) // three digits, so that none after it is taken for one of them
+			}
+		}
+	}
+	return b.String() + "'"
+}
+
+// sessionDialog is what was found of the session that a dialog is about.
+type sessionDialog struct {
+	read bool
+	gone bool
+	info store.SessionInfo
+}
+
+// look reads the session again.
+func (s *sessionDialog) look(ts store.TreeStore, id string) func(context.Context) func() {
+	return func(ctx context.Context) func() {
+		info, err := ts.Session(ctx, id)
+		return func() {
+			// What cannot be read for a while is looked at again by the write.
+			if s.gone = errors.Is(err, store.ErrNotFound); err == nil {
+				s.read, s.info = true, info
+			}
+		}
+	}
+}
+
+// moved says why the session cannot be written to any more.
+func (s *sessionDialog) moved(m *Model) string {
+	if s.gone {
+		return "the session was deleted or has expired"
+	}
+	if at := s.info.ExpiresAt; at != nil && m.until(*at) <= 0 {
+		return "the session expired " + when.Clock(*at, m.now(), m.zone, 0)
+	}
+	return ""
+}
+
+// expired says since when the session that is looked at cannot be written to; "" where it can.
+func expired(m *Model) string {
+	t := &m.tree
+	if t.of != m.subject || t.info == nil || t.info.ExpiresAt == nil || m.until(*t.info.ExpiresAt) > 0 {
+		return ""
+	}
+	return "the session expired " + when.Clock(*t.info.ExpiresAt, m.now(), m.zone, 0)
+}
+
+// siblingKind is the kind that a new child most likely has: that of all children
+// looked at, or run.
+func siblingKind(x *treeview.Index, parent treeview.Ref) string {
+	const enough = 100
+	kind, n := "", 0
+	for r := range x.Children(parent) {
+		k := x.Kind(r)
+		if n++; k == "" || n > 1 && k != kind {
+			return "run"
+		}
+		if kind = k; n == enough {
+			break
+		}
+	}
+	if kind == "" {
+		return "run"
+	}
+	return kind
+}
+
+// maxCommandData bounds the data that is part of a command: a system takes no
+// longer arguments.
+const maxCommandData = 100_000
 
 // openAppend asks for a node to append under the selected one.
 func openAppend(m *Model, _ string) tea.Cmd {
 	t := &m.tree
 	id := t.of.id
 	node := store.Node{ID: store.NewID()} // prepared once: a retry must be the same node
-	kind, children := "run", 0
+	kind, children := "init", 0
 	target := []dialogRow{row("session", id)}
 	if parent, ok := t.selectedNode(); ok {
 		r, _ := t.widget.Cursor()
 		node.ParentID = &parent
-		if k := t.widget.Index().Kind(r); k != "" {
-			kind = k
-		}
+		kind = siblingKind(t.widget.Index(), r)
 		children = t.widget.Index().CountChildren(r, maxCounted)
 		target = append(target, row("parent", parent))
 	} else {
-		kind = "init"
 		target = append(target, row("parent", "none: it becomes the root"))
 	}
-	d := &dialog{
-		title: term.Lit("Append a node"), target: target, verb: "append", confirm: "enter",
-		fields: []*formField{
-			{"kind", field.New(kind, store.MaxIDBytes)},
-			{"data", field.New("{}", store.MaxDataBytes)},
-		},
-	}
-	d.at = 1
-	d.fields[1].field.Key("left")
+	data := &formField{"data", field.New("", store.MaxDataBytes), string(store.EmptyObject)}
+	kinds := &formField{"kind", field.New(kind, store.MaxIDBytes), ""}
+	d := &dialog{title: term.Lit("Append a node"), target: target, verb: "append it", fields: []*formField{data, kinds}}
 	prepared := func() store.Node {
 		n := node
-		n.Kind, n.Data = d.fields[0].field.Text(), store.JSON(strings.TrimSpace(d.fields[1].field.Text()))
+		n.Kind, n.Data = kinds.text(), store.JSON(strings.TrimSpace(data.text()))
 		return n
 	}
 	d.effect = func() []dialogRow {
@@ -94,7 +190,11 @@ func openAppend(m *Model, _ string) tea.Cmd {
 		if n.ParentID != nil {
 			where = []string{"--parent", *n.ParentID}
 		}
-		return m.command(append([]string{"append", id, "--kind", n.Kind, "--data", string(n.Data), "--id", n.ID}, where...)...)
+		text := string(n.Data)
+		if len(text) > maxCommandData {
+			text = "@FILE" // with the data in it
+		}
+		return m.command("append", append([]string{"--kind", n.Kind, "--data", text, "--id", n.ID}, where...), id)
 	}
 	d.invalid = func() string {
 		if err := prepared().Check(); err != nil {
@@ -102,13 +202,9 @@ func openAppend(m *Model, _ string) tea.Cmd {
 		}
 		return ""
 	}
-	d.guard = func(m *Model) string {
-		if m.tree.of == (subject{session, id}) && m.tree.gone {
-			return "the session was deleted or has expired"
-		}
-		return ""
-	}
+	s := new(sessionDialog)
 	ts := m.ts
+	d.look, d.guard = s.look(ts, id), s.moved
 	d.run = func(ctx context.Context) outcome {
 		n := prepared()
 		if err := ts.Append(ctx, id, n); err != nil {
@@ -116,8 +212,7 @@ func openAppend(m *Model, _ string) tea.Cmd {
 		}
 		return outcome{done: "appended " + n.ID, after: func(m *Model) tea.Cmd { return m.tree.appended(m, id, n) }}
 	}
-	m.ask(d)
-	return nil
+	return m.ask(d)
 }
 
 // appended shows a node that was just written, without waiting for the store to
@@ -136,8 +231,8 @@ func (t *treePane) appended(m *Model, of string, n store.Node) tea.Cmd {
 func openTTL(m *Model, _ string) tea.Cmd {
 	id := m.subject.id
 	d := &dialog{
-		title: term.Lit("Time to live"), target: []dialogRow{row("session", id)}, verb: "set", confirm: "enter",
-		fields: []*formField{{"lives", field.New("", 64)}},
+		title: term.Lit("Time to live"), target: []dialogRow{row("session", id)}, verb: "set it",
+		fields: []*formField{{"lives", field.New("", 64), ""}},
 	}
 	if info := m.tree.info; info != nil && m.tree.of.id == id {
 		now := "kept until it is deleted"
@@ -163,7 +258,7 @@ func openTTL(m *Model, _ string) tea.Cmd {
 		if text() == "" {
 			return ""
 		}
-		return m.command("session", "ttl", id, text())
+		return m.command("session ttl", nil, id, text())
 	}
 	d.invalid = func() string {
 		if text() == "" {
@@ -174,12 +269,8 @@ func openTTL(m *Model, _ string) tea.Cmd {
 		}
 		return ""
 	}
-	d.guard = func(m *Model) string {
-		if m.tree.of == (subject{session, id}) && m.tree.gone {
-			return "the session was deleted or has expired"
-		}
-		return ""
-	}
+	s := new(sessionDialog)
+	d.look, d.guard = s.look(m.ts, id), s.moved
 	ts, now, zone := m.ts, m.clock, m.zone
 	d.run = func(ctx context.Context) outcome {
 		ttl, err := parseTTL(text())
@@ -197,8 +288,7 @@ func openTTL(m *Model, _ string) tea.Cmd {
 		}
 		return outcome{done: id + " expires " + when.Clock(*info.ExpiresAt, now(), zone, 0)}
 	}
-	m.ask(d)
-	return nil
+	return m.ask(d)
 }
 
 // parseTTL reads a time to live as the command does: seconds, a duration with
@@ -243,7 +333,7 @@ func acknowledgeable(m *Model) string {
 // openAcknowledge asks whether to remove a queue entry.
 func openAcknowledge(m *Model, _ string) tea.Cmd {
 	q := &m.queues
-	d := &dialog{verb: "remove it", confirm: "y"}
+	d := &dialog{verb: "remove it"}
 	var seq int64
 	var name string
 	var ack func(context.Context, int64) (bool, error)
@@ -271,9 +361,13 @@ func openAcknowledge(m *Model, _ string) tea.Cmd {
 		}
 		there = func(q *queuesPane) bool { return q.spawns.find(strconv.FormatInt(seq, 10)) >= 0 }
 	}
-	d.command = func() string { return m.command("ack", name, strconv.FormatInt(seq, 10)) }
+	d.command = func() string { return m.command("ack", nil, name, strconv.FormatInt(seq, 10)) }
+	listed := q.of
 	d.guard = func(m *Model) string {
-		if !there(&m.queues) {
+		switch {
+		case m.queues.of != listed:
+			return "its execution is not looked at any more: it was deleted, or left the list"
+		case !there(&m.queues):
 			return "acknowledged by someone else"
 		}
 		return ""
@@ -288,6 +382,5 @@ func openAcknowledge(m *Model, _ string) tea.Cmd {
 		}
 		return outcome{done: "acknowledged " + name + " " + strconv.FormatInt(seq, 10)}
 	}
-	m.ask(d)
-	return nil
+	return m.ask(d)
 }

@@ -61,16 +61,20 @@ func TestAppendingANode(t *testing.T) {
 	o := seeded(t)
 	d := open(t, o, 100, 30).press("2", "j", "a").asks("Append a node").shows("parent    n1", "a new branch: the parent has 2 children already")
 	d.typed("xx").shows("{}") // swallowed: it was typed before the dialog could be seen
-	d.settled().typed(`"a"`).shows(`{"a"}`, "not JSON: no colon after a key at byte 4")
-	d.press("enter").asks("not JSON") // nothing is written
-	d.typed(`:1`).shows(`{"a":1}`).press("shift+tab").press("ctrl+u").shows("kind: must not be empty").typed("stage").press("tab")
+	// An object is typed whole, into a field that is empty.
+	d.settled().shows("enter goes on to: kind").typed(`{"a"`).shows(`data     {"a" `, "not JSON")
+	d.press("enter", "enter").asks("not JSON").shows("›kind") // it goes no further
+	d.press("tab").typed(`:1}`).shows(`data     {"a":1} `).press("enter").shows("›kind     run").press("ctrl+u").shows("kind: must not be empty").typed("stage")
+	d.press("enter").asks("y append it").hides("›kind")
+	d.press("y").asks("y append it").settled() // too early to have been read
+	d.press("enter").paste("y").asks("y append it").press("shift+tab").shows("›kind     stage").typed("y").shows("stagey").press("backspace", "enter").settled()
 	id := ""
 	for _, r := range d.m.dialog.effect() {
 		if r.label.String() == "new id" {
 			id = r.text.String()
 		}
 	}
-	d.press("enter").asksNothing().says("appended " + id)
+	d.press("y").asksNothing().says("appended " + id)
 	if d.node() != id {
 		t.Errorf("the cursor is on %s, want the new node %s", d.node(), id)
 	}
@@ -83,7 +87,7 @@ func TestAppendingANode(t *testing.T) {
 	d.changed().shows("6 nodes, 3 heads")
 
 	d = open(t, o, 100, 30).press("j", "2").shows("the tree is empty", "a appends its root")
-	d.press("a").asks("it becomes the root").settled().press("enter").says("appended")
+	d.press("a").asks("it becomes the root").shows("data     {}", "kind     init").settled().press("enter", "enter").asks("y append it").settled().press("y").says("appended")
 	d.shows("1 node, 1 head", "init")
 }
 
@@ -108,9 +112,9 @@ func TestALostAppendIsTriedAgainWithTheSameNode(t *testing.T) {
 	o := seeded(t)
 	l := &lossy{TreeStore: o.Trees}
 	o.Trees = l
-	d := open(t, o, 100, 30).press("2", "a").settled().press("enter").asks("outcome unknown")
+	d := open(t, o, 100, 30).press("2", "a").settled().press("enter", "enter").settled().press("y").asks("outcome unknown")
 	d.says("R reads the store again")
-	d.press("enter").asksNothing().says("appended").shows("6 nodes")
+	d.press("y").asksNothing().says("appended").shows("6 nodes")
 	if len(l.tried) != 2 || !l.tried[0].SameAs(l.tried[1]) {
 		t.Errorf("tried %+v", l.tried)
 	}
@@ -122,14 +126,14 @@ func TestATimeToLive(t *testing.T) {
 	d := open(t, o, 100, 30).asFile().press("t").asks("Time to live").shows("kept until it is deleted", "how long?").settled()
 	d.typed("90x").shows("is no time to live").press("enter").asks("is no time to live")
 	d.press("ctrl+u").typed("-1").shows("zero or more seconds").press("ctrl+u").typed("90m").shows("effect    expires 13:30:00", "session ttl example 90m")
-	d.press("enter").asksNothing().says("example expires")
+	d.press("enter").asks("y set it").settled().press("y").asksNothing().says("example expires")
 	info, err := o.Trees.Session(ctx, "example")
 	must(t, err)
 	if info.ExpiresAt == nil {
 		t.Fatal("the session does not expire")
 	}
-	d.press("t").settled().typed("none").press("enter").says("example is kept until it is deleted")
-	d.press("t").settled().typed("0").shows("it expires at once").press("enter").says("example expires")
+	d.press("t").settled().typed("none").press("enter").settled().press("y").says("example is kept until it is deleted")
+	d.press("t").settled().typed("0").shows("it expires at once").press("enter").settled().press("y").says("example expires")
 	d.changed().shows("›web-image").hides("›example")
 }
 
@@ -179,7 +183,7 @@ func TestFiring(t *testing.T) {
 	d := open(t, o, 100, 30).asFile().press("l", "6", "w", "l")
 	d.shows("›overdue by 2m").press("f").asksNothing().says("fire: due since 11:58:00, waiting for a worker")
 	d.press("j", "f").asksNothing().says("time to live, which is not to be fired")
-	d.press("j", "f").asks("Fire a timer").shows("armed for 13:00:00.000 (in 1h)", "fire order-1 Fulfilment --at", "due now, for the worker that owns this store")
+	d.press("j", "f").asks("Fire a timer").shows("armed for 13:00:00.000 (in 1h)", "fire --at", "order-1 Fulfilment", "due now, for the worker that owns this store")
 	d.settled().press("f").asks("Fire a timer")
 	d.press("y").asksNothing().says("due now: Fulfilment of order-1")
 	if got := fireAt("order-1", "Fulfilment"); got != float64(d.now.UnixMicro())/1e6 {
@@ -314,7 +318,7 @@ func TestCommandsCanBePasted(t *testing.T) {
 		}
 	}
 	d := open(t, seeded(t), 100, 30)
-	if got := d.m.command("ack", "outbox", "1"); !strings.Contains(got, "no other program reaches") {
+	if got := d.m.command("ack", nil, "outbox", "1"); !strings.Contains(got, "no other program reaches") {
 		t.Errorf("a store in memory: %s", got)
 	}
 }
@@ -322,7 +326,7 @@ func TestCommandsCanBePasted(t *testing.T) {
 func TestPastesReachFieldsOnly(t *testing.T) {
 	d := open(t, seeded(t), 100, 30)
 	d.paste("qqq").shows("›example") // no key of the panes
-	d.press("2", "a").settled().press("ctrl+a", "ctrl+k").paste("{\"a\":\n1}").shows(`{"a":␊1}`).press("enter").says("appended")
+	d.press("2", "a").settled().paste("{\"a\":\n1}").shows(`{"a":␊1}`).press("enter", "enter").settled().press("y").says("appended")
 	d.press("/").paste("web").shows("/web", "›web-image").hides(" example")
 }
 

@@ -152,6 +152,7 @@ func (f *Field) View(width int) (shown term.Text, cursor int) {
 	if room := width - 1; left.Width() > room || len(f.before) > width {
 		left = left.TruncateLeft(room, "…")
 	}
-	right := term.SanitiseN(string(f.after[:min(len(f.after), width)]), width)
-	return left.Plus(right.Cut(0, width-left.Width())), left.Width()
+	// One character more than fits, so that a cut is seen.
+	right := term.Sanitise(string(f.after[:min(len(f.after), width+1)]))
+	return left.Plus(right.Truncate(width-left.Width(), "…")), left.Width()
 }
