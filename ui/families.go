@@ -168,6 +168,7 @@ func (p familyPage) apply(m *Model) tea.Cmd {
 	if p.err != nil {
 		f.req.ends(p.gen)
 		f.pace.end(m.now())
+		f.pace.failed()
 		m.unread("cannot read the families", p.err, &f.err)
 		return nil
 	}

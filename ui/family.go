@@ -327,6 +327,7 @@ func (f familyRead) apply(m *Model) tea.Cmd {
 		next = append(next, t.searchFamily(m))
 	}
 	if f.err != nil {
+		pace.failed()
 		t.failFamily(m, f.err)
 		return tea.Batch(next...)
 	}

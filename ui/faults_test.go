@@ -162,6 +162,19 @@ func TestALockIsSaidAndEveryPaneRecoversByItself(t *testing.T) {
 		t.Errorf("%d timers were added while nothing happened", len(d.timers)-n)
 	}
 
+	// A reading that waits is no sign of life; that it took long is no reason to rest
+	// before the next try.
+	l.held = true
+	_, cmd := d.m.Update(keyMsg("k"))
+	d.m.again.waiting = false // its clock is in cmd, with the readings that are to wait
+	d.run(d.m.watch())
+	d.shows("· live").advance(2 * time.Second).shows("waiting for the store").hides("· live")
+	d.now = d.now.Add(5 * time.Second)
+	d.run(cmd)
+	d.shows("locked by another process")
+	l.held = false
+	d.advance(2*time.Second).shows("· live", "›order-1:Fulfilment.Picking:0", "execution order-1:Fulfilment.Picking:0").hides("cannot read", "reading…")
+
 	// At the start, too.
 	l.held = true
 	d = open(t, o, 200, 60).shows("locked by another process")

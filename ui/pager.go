@@ -129,6 +129,7 @@ func (r pageRead[T]) apply(m *Model) tea.Cmd {
 			return nil
 		}
 		p.started = true
+		p.pace.failed()
 		p.touch()
 		m.unread("cannot read "+p.what, r.err, &p.err)
 		if p.came != nil {

@@ -98,5 +98,9 @@ func (p *pace) end(now time.Time) bool {
 	return again
 }
 
+// failed lets the next reading start at once: what took long was the waiting, and
+// it costs nothing.
+func (p *pace) failed() { p.ready = time.Time{} }
+
 // rested notes that the wait is over.
 func (p *pace) rested() { p.waiting = false }

@@ -244,6 +244,8 @@ func (m *Model) headerLine(w int) string {
 		}
 	case m.again.err != nil:
 		live, liveStyle = term.Lit("not all is read"), t.Error
+	case m.again.slow:
+		live, liveStyle = term.Lit("waiting for the store"), t.Warn
 	}
 	// How it is open is said whatever the width; what is open as far as there is room.
 	room := w - mode.Width() - live.Width() - 5

@@ -132,6 +132,7 @@ func (r countsRead) apply(m *Model) tea.Cmd {
 	}
 	again := c.pace.end(m.now())
 	if r.err != nil {
+		c.pace.failed()
 		m.unread("cannot count the store", r.err, &c.err)
 	} else {
 		c.err, c.counts, c.known = nil, r.counts, true

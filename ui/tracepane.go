@@ -93,6 +93,7 @@ func (r traceRead) apply(m *Model) tea.Cmd {
 		next = t.load(m)
 	}
 	if r.err != nil {
+		t.pace.failed()
 		if abandoned(r.err) {
 			return next
 		}

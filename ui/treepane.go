@@ -127,6 +127,7 @@ func (r nodesRead) apply(m *Model) tea.Cmd {
 	if r.err != nil {
 		t.req.ends(r.gen)
 		t.pace.end(m.now())
+		t.pace.failed()
 		t.fail(m, r.err)
 		return nil
 	}
@@ -287,6 +288,7 @@ func (g grown) apply(m *Model) tea.Cmd {
 	}
 	if g.err != nil {
 		t.pace.end(m.now())
+		t.pace.failed()
 		t.fail(m, g.err)
 		return nil
 	}

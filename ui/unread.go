@@ -23,7 +23,16 @@ type retryState struct {
 	err     error // what the header tells of
 	pending bool
 	wait    time.Duration
+
+	slow    bool // what is being read gave no answer for a while
+	mark    int  // of what is being read
+	gen     int
+	waiting bool // something is being read
 }
+
+// slowAfter is after how long without an answer the header says so: until a wait
+// for somebody's lock ends in an error, it looks like any reading.
+const slowAfter = time.Second
 
 // unread notes that a reading failed, where it is looked for to be tried again,
 // and says so; the same error of another try is not said anew.
@@ -47,6 +56,7 @@ func passing(err error) bool {
 type reading struct {
 	err  error
 	busy bool // it is being read
+	mark int  // changes with what came of it
 	load func() tea.Cmd
 }
 
@@ -54,18 +64,18 @@ type reading struct {
 func (m *Model) readings() []reading {
 	n, q := &m.nav, &m.queues
 	return []reading{
-		{n.sessions.err, n.sessions.req.busy(), func() tea.Cmd { return n.sessions.load(m) }},
-		{n.execs.err, n.execs.req.busy(), func() tea.Cmd { return n.execs.load(m) }},
-		{n.families.err, n.families.req.busy(), func() tea.Cmd { return n.families.load(m) }},
-		{m.tree.err, m.tree.req.busy() || m.tree.look.busy(), func() tea.Cmd { return m.tree.reload(m) }},
-		{m.state.err, m.state.req.busy(), m.readState},
-		{m.trace.err, m.trace.req.busy(), func() tea.Cmd { return m.trace.load(m) }},
-		{m.detail.err, m.detail.req.busy(), func() tea.Cmd { return m.detail.reload(m) }},
-		{q.outbox.err, q.outbox.req.busy(), func() tea.Cmd { return q.outbox.load(m) }},
-		{q.spawns.err, q.spawns.req.busy(), func() tea.Cmd { return q.spawns.load(m) }},
-		{q.timers.err, q.timers.req.busy(), func() tea.Cmd { return q.timers.load(m) }},
-		{q.err, q.lookup.busy(), func() tea.Cmd { q.asked = map[string]bool{}; return q.ask(m) }},
-		{m.counts.err, m.counts.req.busy(), func() tea.Cmd { return m.counts.load(m) }},
+		{n.sessions.err, n.sessions.req.busy(), n.sessions.req.gen + n.sessions.rev, func() tea.Cmd { return n.sessions.load(m) }},
+		{n.execs.err, n.execs.req.busy(), n.execs.req.gen + n.execs.rev, func() tea.Cmd { return n.execs.load(m) }},
+		{n.families.err, n.families.req.busy(), n.families.req.gen + n.families.rev, func() tea.Cmd { return n.families.load(m) }},
+		{m.tree.err, m.tree.req.busy() || m.tree.look.busy(), m.tree.req.gen + m.tree.look.gen + m.tree.rev, func() tea.Cmd { return m.tree.reload(m) }},
+		{m.state.err, m.state.req.busy(), m.state.req.gen, m.readState},
+		{m.trace.err, m.trace.req.busy(), m.trace.req.gen, func() tea.Cmd { return m.trace.load(m) }},
+		{m.detail.err, m.detail.req.busy(), m.detail.req.gen, func() tea.Cmd { return m.detail.reload(m) }},
+		{q.outbox.err, q.outbox.req.busy(), q.outbox.req.gen + q.outbox.rev, func() tea.Cmd { return q.outbox.load(m) }},
+		{q.spawns.err, q.spawns.req.busy(), q.spawns.req.gen + q.spawns.rev, func() tea.Cmd { return q.spawns.load(m) }},
+		{q.timers.err, q.timers.req.busy(), q.timers.req.gen + q.timers.rev, func() tea.Cmd { return q.timers.load(m) }},
+		{q.err, q.lookup.busy(), q.lookup.gen, func() tea.Cmd { q.asked = map[string]bool{}; return q.ask(m) }},
+		{m.counts.err, m.counts.req.busy(), m.counts.req.gen, func() tea.Cmd { return m.counts.load(m) }},
 	}
 }
 
@@ -105,6 +115,36 @@ func (m *Model) retry() tea.Cmd {
 			}
 		}
 		return tea.Batch(cmds...)
+	})
+}
+
+// watch notices readings that give no answer for a while.
+func (m *Model) watch() tea.Cmd {
+	r := &m.again
+	waiting, mark := false, 0
+	for _, one := range m.readings() {
+		mark += one.mark
+		waiting = waiting || one.busy
+	}
+	if waiting == r.waiting && mark == r.mark {
+		return nil
+	}
+	r.waiting, r.mark = waiting, mark
+	r.gen++
+	if r.slow {
+		r.slow = false
+		m.screen.bars()
+	}
+	if !waiting {
+		return nil
+	}
+	gen := r.gen
+	return m.later(slowAfter, func(m *Model) tea.Cmd {
+		if m.again.gen == gen {
+			m.again.slow = true
+			m.screen.bars()
+		}
+		return nil
 	})
 }
 
