@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -152,17 +151,6 @@ type TreeStore interface {
 	CountNodes(ctx context.Context, session string) (int64, error)
 	// Close releases the store. Calls after it fail with [ErrClosed].
 	Close() error
-}
-
-// Seconds is a TTL argument.
-func Seconds(s float64) *float64 { return &s }
-
-// CheckTTL refuses what no TTL can be, with [ErrBadTTL].
-func CheckTTL(ttl *float64) error {
-	if ttl != nil && (*ttl < 0 || math.IsNaN(*ttl) || math.IsInf(*ttl, 0)) {
-		return &ValueError{"ttl", fmt.Sprintf("%v is not a time to live: zero or more seconds, or none", *ttl), ErrBadTTL}
-	}
-	return nil
 }
 
 // CheckID refuses an id or kind that a store of ours does not take. field names

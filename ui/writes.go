@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
@@ -243,7 +242,7 @@ func openTTL(m *Model, _ string) tea.Cmd {
 	}
 	text := func() string { return strings.TrimSpace(d.fields[0].field.Text()) }
 	d.effect = func() []dialogRow {
-		ttl, err := parseTTL(text())
+		ttl, err := store.ParseTTL(text())
 		switch {
 		case err != nil:
 			return []dialogRow{row("effect", "seconds, a duration such as 90m or 7d, or none")}
@@ -264,7 +263,7 @@ func openTTL(m *Model, _ string) tea.Cmd {
 		if text() == "" {
 			return "how long? seconds, a duration, or none"
 		}
-		if _, err := parseTTL(text()); err != nil {
+		if _, err := store.ParseTTL(text()); err != nil {
 			return err.Error()
 		}
 		return ""
@@ -273,7 +272,7 @@ func openTTL(m *Model, _ string) tea.Cmd {
 	d.look, d.guard = s.look(m.ts, id), s.moved
 	ts, now, zone := m.ts, m.clock, m.zone
 	d.run = func(ctx context.Context) outcome {
-		ttl, err := parseTTL(text())
+		ttl, err := store.ParseTTL(text())
 		if err != nil {
 			return outcome{err: err}
 		}
@@ -289,29 +288,6 @@ func openTTL(m *Model, _ string) tea.Cmd {
 		return outcome{done: id + " expires " + when.Clock(*info.ExpiresAt, now(), zone, 0)}
 	}
 	return m.ask(d)
-}
-
-// parseTTL reads a time to live as the command does: seconds, a duration with
-// days, or none.
-func parseTTL(text string) (*float64, error) {
-	if strings.EqualFold(text, "none") {
-		return nil, nil
-	}
-	seconds, err := strconv.ParseFloat(text, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		if days, ok := strings.CutSuffix(text, "d"); ok {
-			seconds, err = strconv.ParseFloat(days, 64)
-			seconds *= 24 * 60 * 60
-		} else {
-			var span time.Duration
-			span, err = time.ParseDuration(text)
-			seconds = span.Seconds()
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%q is no time to live: seconds, a duration such as 90m or 7d, or none", text)
-		}
-	}
-	return &seconds, store.CheckTTL(&seconds)
 }
 
 func acknowledgeable(m *Model) string {

@@ -293,9 +293,9 @@ func TestPartialFailuresOfACommandAreNamed(t *testing.T) {
 func TestTTLTexts(t *testing.T) {
 	for text, want := range map[string]string{
 		"60": "60", "90m": "5400", "7d": "604800", "1.5d": "129600", "0": "0", "none": "none", "NONE": "none",
-		"": "error", "x": "error", "-1": "error", "inf": "error", "nan": "error", "1e999": "error", "5 d": "error",
+		"": "error", "x": "error", "-1": "error", "inf": "error", "nan": "error", "1e999": "error", "5 d": "error", "-0": "error", "1_000": "error", "0x10": "error",
 	} {
-		ttl, err := parseTTL(text)
+		ttl, err := store.ParseTTL(text)
 		got := "none"
 		switch {
 		case err != nil:

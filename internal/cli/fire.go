@@ -21,7 +21,7 @@ func (a *app) fireCommand() *cobra.Command {
 		Args:    exactly("EXECUTION", "PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			expected, err := parseNumber(at)
+			expected, err := store.ParseDecimal(at)
 			if err != nil {
 				return usagef("--at %q is no time: epoch seconds as treering timers lists them", at)
 			}

@@ -2,12 +2,9 @@ package cli
 
 import (
 	"errors"
-	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -103,24 +100,7 @@ func negativeNumber(refuse func(text string) error) func(*cobra.Command, error) 
 	}
 }
 
-var (
-	looksNegative = regexp.MustCompile(`^-(\.?[0-9]|[iI]nf)`)
-	decimal       = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
-)
-
-// parseNumber reads a decimal number, without the underscores and the hexadecimal
-// form that Go allows. The words for what is not finite are read too, so that they
-// are refused as values. A number too large for a float is infinite.
-func parseNumber(text string) (float64, error) {
-	n, err := strconv.ParseFloat(text, 64)
-	if errors.Is(err, strconv.ErrRange) {
-		err = nil
-	}
-	if err == nil && !decimal.MatchString(text) && !math.IsInf(n, 0) && !math.IsNaN(n) {
-		err = fmt.Errorf("%q is no decimal number", text)
-	}
-	return n, err
-}
+var looksNegative = regexp.MustCompile(`^-(\.?[0-9]|[iI]nf)`)
 
 // complete offers words for a flag that exists.
 func complete(cmd *cobra.Command, flag string, words ...string) {

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -116,32 +114,13 @@ treering session ttl example none`,
 	return cmd
 }
 
-// parseTTL reads a time to live: seconds, a duration, or none. What is a number but
-// no time to live is store.ErrBadTTL, anything else an error of usage.
+// parseTTL reads a time to live. What is no such thing at all is an error of usage.
 func parseTTL(text string) (*float64, error) {
-	if strings.EqualFold(text, "none") {
-		return nil, nil
+	ttl, err := store.ParseTTL(text)
+	if errors.Is(err, store.ErrNotTTL) {
+		err = usagef("%w", err)
 	}
-	seconds, err := parseNumber(text)
-	if err != nil {
-		if seconds, err = parseDuration(text); err != nil {
-			return nil, usagef("%q is no time to live: SECONDS, a DURATION like 90m or 7d, or none", text)
-		}
-	}
-	if seconds == 0 && strings.HasPrefix(text, "-") {
-		return nil, &store.ValueError{Field: "ttl", Reason: text + " is not a time to live: zero or more seconds, or none", Err: store.ErrBadTTL}
-	}
-	return &seconds, store.CheckTTL(&seconds)
-}
-
-// parseDuration is time.ParseDuration with days.
-func parseDuration(text string) (seconds float64, err error) {
-	if number, ok := strings.CutSuffix(text, "d"); ok {
-		days, err := parseNumber(number)
-		return days * 24 * 60 * 60, err
-	}
-	d, err := time.ParseDuration(text)
-	return d.Seconds(), err
+	return ttl, err
 }
 
 // span shows a number of seconds in its two largest units. From a minute up it
