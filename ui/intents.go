@@ -1,12 +1,12 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"treering/internal/term"
-	"treering/store"
 	"treering/ui/layout"
 )
 
@@ -38,6 +38,11 @@ func (it *intent) disabled(m *Model) string {
 
 // intents returns the table.
 func intents() []intent {
+	return slices.Concat(readIntents(), writeIntents())
+}
+
+// readIntents are those that only look.
+func readIntents() []intent {
 	lists := []layout.Pane{layout.Navigator, layout.Tree, layout.Ancestry, layout.Detail, layout.Trace, layout.Queues}
 	return []intent{
 		{ID: "up", Keys: []string{"up", "k"}, Panes: lists, Short: "up", Long: "one row up", why: listed, do: moving(-1)},
@@ -78,21 +83,6 @@ func intents() []intent {
 		{ID: "filter", Keys: []string{"/"}, Short: "filter", Foot: 7,
 			Long: "what the navigator shows: words, status:running, definition:shop, kind:session",
 			do:   func(m *Model, _ string) tea.Cmd { m.nav.editFilter(m); return nil }},
-
-		{ID: "append", Keys: []string{"a"}, Short: "append", Foot: 3, Panes: []layout.Pane{layout.Tree, layout.Navigator, layout.Ancestry, layout.Detail},
-			Long: "append a node under the selected one", Write: true, why: appendable, do: openAppend},
-		{ID: "acknowledge", Keys: []string{"A"}, Panes: []layout.Pane{layout.Queues}, Short: "acknowledge", Foot: 2,
-			Long: "remove the selected outbox entry or spawn without delivering it", Write: true, why: acknowledgeable, do: openAcknowledge},
-		{ID: "fire", Keys: []string{"f"}, Panes: []layout.Pane{layout.Queues}, Short: "fire", Foot: 2,
-			Long: "make the selected timer due now", Write: true, why: fireable, do: openFire},
-		{ID: "ttl", Keys: []string{"t"}, Short: "time to live", Foot: 3, Panes: []layout.Pane{layout.Navigator, layout.Tree},
-			Long: "set the session's time to live", Write: true, why: limitable, do: openTTL},
-		{ID: "suspend", Keys: []string{"s"}, Short: "suspend", Foot: 3, Long: "suspend the selected execution and its live descendants",
-			Write: true, why: controllable(store.Suspend), do: controlling(store.Suspend)},
-		{ID: "resume", Keys: []string{"r"}, Short: "resume", Foot: 3, Long: "resume the selected execution and its live descendants",
-			Write: true, why: controllable(store.Resume), do: controlling(store.Resume)},
-		{ID: "terminate", Keys: []string{"T"}, Short: "terminate", Foot: 3, Long: "cancel the selected execution and its live descendants for good",
-			Write: true, why: controllable(store.Terminate), do: controlling(store.Terminate)},
 
 		{ID: "copy", Keys: []string{"y"}, Short: "copy id", Foot: 10,
 			Long: "copy the id of what is selected; in the queues that of the execution which enter goes to", why: copyable, do: copying},
