@@ -17,7 +17,16 @@ const (
 	Suspend   Command = "suspend"   // RUNNING to SUSPENDED
 	Resume    Command = "resume"    // SUSPENDED to RUNNING
 	Terminate Command = "terminate" // anything but DONE and CANCELLED to CANCELLED
+	// CancelGently is RUNNING or SUSPENDED to CANCELLING, with a [CancelEvent] to
+	// itself in the same commit, and the live descendants to CANCELLED. Until
+	// somebody delivers that entry the engine drops every other event: a distributed
+	// worker of harel's relays entries only after an event that itself emitted.
+	CancelGently Command = "cancel"
 )
+
+// CancelEvent is the kind of the event that the engine ends an execution with in
+// its own way, or, where the chart does not model that, without ceremony.
+const CancelEvent = "Cancel"
 
 // Target returns the status the command leads to from s, and whether it applies.
 func (c Command) Target(s Status) (Status, bool) {
@@ -28,8 +37,18 @@ func (c Command) Target(s Status) (Status, bool) {
 		return Running, s.Is(Suspended)
 	case Terminate:
 		return Cancelled, !s.Is(Done) && !s.Is(Cancelled)
+	case CancelGently:
+		return Cancelling, s.Is(Running) || s.Is(Suspended)
 	}
 	return "", false
+}
+
+// Below is the command that the descendants get where an execution gets this one.
+func (c Command) Below() Command {
+	if c == CancelGently {
+		return Terminate
+	}
+	return c
 }
 
 // Controlled is what a command did to one execution. With a nil Err and an empty
@@ -64,7 +83,7 @@ func Control(ctx context.Context, es ExecutionStore, cmd Command, id string, exp
 	}
 	report := []Controlled{top}
 	descend(id, children, func(next string) ([]string, bool) {
-		done, below := controlOne(ctx, es, cmd, next, nil, now)
+		done, below := controlOne(ctx, es, cmd.Below(), next, nil, now)
 		if reached(done) {
 			report = append(report, done)
 		}
@@ -91,7 +110,7 @@ func Plan(ctx context.Context, es ExecutionStore, cmd Command, id string, limit 
 			return nil, false
 		}
 		looked++
-		planned, below := planOne(ctx, es, cmd, next)
+		planned, below := planOne(ctx, es, cmd.Below(), next)
 		if reached(planned) {
 			report = append(report, planned)
 		}
@@ -167,7 +186,7 @@ func controlOne(ctx context.Context, es ExecutionStore, cmd Command, id string, 
 		}
 		exe.Status = to
 		stamp(exe, now)
-		switch err = es.Save(ctx, exe); {
+		switch err = saveControlled(ctx, es, cmd, exe); {
 		case err == nil:
 			done.To, done.Version, done.Err = to, exe.Version, nil
 			return done, children
@@ -178,6 +197,15 @@ func controlOne(ctx context.Context, es ExecutionStore, cmd Command, id string, 
 		done.Err = err
 	}
 	return done, nil
+}
+
+// saveControlled writes what a command made of an execution.
+func saveControlled(ctx context.Context, es ExecutionStore, cmd Command, exe *Execution) error {
+	if cmd != CancelGently {
+		return es.Save(ctx, exe)
+	}
+	_, err := es.Commit(ctx, Commit{Execution: exe, Emits: []Emit{{TargetID: &exe.ID, Event: NewEvent(CancelEvent, EmptyObject)}}})
+	return err
 }
 
 // loadCopy returns a copy that may be changed: the memory backend's Load gives

@@ -20,7 +20,9 @@ func TestTarget(t *testing.T) {
 		{store.Suspend, store.Running, store.Suspended, true}, {store.Suspend, "running", store.Suspended, true}, {store.Suspend, store.Suspended, "", false},
 		{store.Suspend, store.Pending, "", false}, {store.Resume, store.Suspended, store.Running, true}, {store.Resume, store.Failed, "", false},
 		{store.Terminate, store.Failed, store.Cancelled, true}, {store.Terminate, store.Pending, store.Cancelled, true}, {store.Terminate, "weird", store.Cancelled, true},
-		{store.Terminate, store.Done, "", false}, {store.Terminate, "done", "", false}, {store.Terminate, store.Cancelled, "", false}, {"dance", store.Running, "", false},
+		{store.Terminate, store.Done, "", false}, {store.Terminate, "done", "", false}, {store.Terminate, store.Cancelled, "", false},
+		{store.CancelGently, store.Running, store.Cancelling, true}, {store.CancelGently, store.Suspended, store.Cancelling, true}, {store.CancelGently, "running", store.Cancelling, true},
+		{store.CancelGently, store.Pending, "", false}, {store.CancelGently, store.Failed, "", false}, {store.CancelGently, store.Cancelling, "", false}, {"dance", store.Running, "", false},
 	} {
 		to, ok := tc.cmd.Target(tc.from)
 		if ok != tc.ok || ok && to != tc.to {

@@ -169,7 +169,7 @@ func (e *RowError) Unwrap() error { return e.Err }
 // cannot be suspended. Nothing was written. It matches [ErrWrongState].
 type StateError struct {
 	ID      string
-	Command string // "suspend", "resume", "terminate"
+	Command string // "suspend", "resume", "terminate", "cancel"
 	Status  Status
 }
 

@@ -145,6 +145,21 @@ func TestControl(t *testing.T) {
 	w.fails(exitNotFound, `execution "gone" not found`, "suspend", "gone")
 }
 
+func TestCancel(t *testing.T) {
+	w := ours(t, exampleExecutions(t))
+	before := w.ok("outbox", "--json")
+	w.fails(exitConflict, `execution "order-1": expected version 7, found 1`, "cancel", "order-1", "--version", "7")
+	same(t, "nothing was sent", w.ok("outbox", "--json"), before)
+	same(t, "cancel", w.ok("cancel", "order-1", "--version", "1"),
+		"order-1  RUNNING -> CANCELLING, version 2\norder-1:P:0  RUNNING -> CANCELLED, version 2\n")
+	after := strings.TrimPrefix(w.ok("outbox", "--json"), before)
+	if !strings.Contains(after, `"target_id":"order-1"`) || !strings.Contains(after, `"kind":"Cancel"`) || strings.Count(after, "\n") != 1 {
+		t.Errorf("sent %s, want one Cancel to order-1", after)
+	}
+	w.fails(exitConflict, `cannot cancel execution "order-1": it is CANCELLING`, "cancel", "order-1")
+	w.fails(exitConflict, `cannot cancel execution "order-2": it is DONE`, "cancel", "order-2")
+}
+
 // What became of each descendant is said, and one failure fails the command.
 func TestControlReport(t *testing.T) {
 	report := []store.Controlled{

@@ -69,7 +69,7 @@ treering -s shop.db executions --status RUNNING --json`,
 		a.historyCommand(), a.childrenCommand(), a.appendCommand())
 	group("executions", a.executionsCommand(), a.executionCommand(), a.traceCommand(), a.outboxCommand(), a.spawnsCommand(),
 		a.timersCommand(), a.commitCommand(), a.ackCommand(), a.fireCommand(), a.controlCommand(store.Suspend),
-		a.controlCommand(store.Resume), a.controlCommand(store.Terminate))
+		a.controlCommand(store.Resume), a.controlCommand(store.CancelGently), a.controlCommand(store.Terminate))
 	root.AddCommand(a.exportCommand(), a.purgeCommand())
 	root.SetHelpCommand(a.helpCommand())
 	root.SuggestionsMinimumDistance = 2

@@ -91,6 +91,47 @@ func controlCases() []execCase {
 			},
 		},
 		{
+			name: "a cooperative cancel",
+			rule: "cancel takes RUNNING and SUSPENDED to CANCELLING and emits one Cancel event to the execution itself in the same commit; " +
+				"live descendants become CANCELLED, and from any other state nothing is written",
+			run: func(b *execBundle) {
+				family(b, store.Running, store.Failed, store.Done, store.Suspended)
+				report, err := b.control(b.s, store.CancelGently, familyID(0))
+				b.ok(err)
+				b.equal("report", report, []store.Controlled{
+					{ID: familyID(0), From: store.Running, To: store.Cancelling, Version: 2}, {ID: familyID(1), From: store.Failed, To: store.Cancelled, Version: 2},
+					{ID: familyID(3), From: store.Suspended, To: store.Cancelled, Version: 2},
+				})
+				pending, err := b.s.PendingOutbox(b.ctx)
+				b.ok(err)
+				if len(pending) != 1 || pending[0].TargetID == nil || *pending[0].TargetID != familyID(0) ||
+					pending[0].Event.Kind != store.CancelEvent || pending[0].Event.ID == "" || pending[0].Event.Data != store.EmptyObject {
+					b.t.Fatalf("outbox %+v, want one Cancel to itself", pending)
+				}
+				for _, from := range []store.Status{store.Pending, store.Failed, store.Cancelling, store.Done, store.Cancelled, "Parked"} {
+					exe := fresh("cancel " + string(from))
+					exe.Status = from
+					b.save(exe)
+					before := b.dump()
+					_, err := b.control(b.s, store.CancelGently, exe.ID)
+					b.is(err, store.ErrWrongState)
+					b.unchanged(before)
+				}
+			},
+		},
+		{
+			name: "a cancel that lost its race",
+			rule: "a cancel that finds another version than the one expected writes neither the status nor the event",
+			run: func(b *execBundle) {
+				family(b, store.Running, store.Running)
+				before := b.dump()
+				stale := int64(7)
+				_, err := store.Control(b.ctx, b.s, store.CancelGently, familyID(0), &stale, controlTime)
+				b.is(err, store.ErrConflict)
+				b.unchanged(before)
+			},
+		},
+		{
 			name: "a sparse blob",
 			rule: "members that a blob has not are not added by a command, and what it has keeps its text",
 			run: func(b *execBundle) {
