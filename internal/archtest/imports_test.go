@@ -32,6 +32,7 @@ var table = []row{
 	{dir: "internal/demo", but: append([]string{"internal/cli", "ui", "treeview"}, backends...)},
 	{dir: "store"},
 	{dir: "store/storetest", may: []string{"store"}},
+	{dir: "store/check", may: []string{"store"}},
 	{dir: "store/internal/sqltree", may: []string{"store"}},
 	{dir: "store/memory", may: []string{"store", "store/internal/sqltree"}},
 	{dir: "store/sqlite", may: []string{"store", "store/internal/sqltree"}},

@@ -26,13 +26,14 @@ type app struct {
 	now    func() time.Time
 
 	// Flags that several commands share.
-	store  string
-	rw     bool
-	create bool
-	prefix string
-	limit  int
-	json   bool
-	raw    bool
+	store    string
+	rw       bool
+	create   bool
+	prefix   string
+	limit    int
+	json     bool
+	raw      bool
+	jsonArgs bool
 
 	storeGiven  bool
 	prefixGiven bool

@@ -52,7 +52,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		err = errOutputClosed
 	}
 	code := exitCode(err)
-	if code != exitDone {
+	if code != exitDone && code != exitFound {
 		report(a.stderr, err)
 	}
 	return code

@@ -18,6 +18,7 @@ const (
 	exitUsage    = 2 // arguments that cannot be parsed, a store that cannot be opened, a write without --rw
 	exitNotFound = 3
 	exitConflict = 4 // somebody else's write, changed contents, or a state in which the command does not apply
+	exitFound    = 5 // check found something
 )
 
 // exitHelp is what --help and the man page say of them.
@@ -25,7 +26,8 @@ const exitHelp = `0  done
 1  a value was refused, or something failed
 2  arguments or --data cannot be parsed, the store cannot be opened, a write without --rw
 3  not found: session, node, parent, execution, timer, queue entry
-4  a conflict: somebody else was first, other contents, or a state in which it does not apply`
+4  a conflict: somebody else was first, other contents, or a state in which it does not apply
+5  check found something`
 
 // codedError is an error whose exit code does not follow from its kind.
 type codedError struct {
@@ -58,6 +60,8 @@ func exitCode(err error) int {
 	switch {
 	case err == nil, errors.Is(err, errOutputClosed):
 		return exitDone
+	case errors.Is(err, errFound):
+		return exitFound
 	case errors.Is(err, context.Canceled):
 		return exitFailed // wherever the interrupt came
 	case errors.As(err, &coded):

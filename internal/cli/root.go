@@ -53,6 +53,7 @@ treering -s shop.db executions --status RUNNING --json`,
 	f.StringVar(&a.prefix, "prefix", "", "the execution tables with this `PREFIX`, where a file holds several sets")
 	f.IntVar(&a.limit, "limit", 0, "list no more than `N`; 0, the default, lists all")
 	f.BoolVar(&a.json, "json", false, "one JSON object a line")
+	f.BoolVar(&a.jsonArgs, "json-args", false, "read arguments and ids that begin with a double quote as JSON strings: some ids cannot be typed")
 
 	root.AddGroup(
 		&cobra.Group{ID: "trees", Title: "session trees"},
@@ -70,7 +71,7 @@ treering -s shop.db executions --status RUNNING --json`,
 	group("executions", a.executionsCommand(), a.executionCommand(), a.traceCommand(), a.outboxCommand(), a.spawnsCommand(),
 		a.timersCommand(), a.commitCommand(), a.ackCommand(), a.fireCommand(), a.controlCommand(store.Suspend),
 		a.controlCommand(store.Resume), a.controlCommand(store.CancelGently), a.controlCommand(store.Terminate))
-	root.AddCommand(a.exportCommand(), a.purgeCommand())
+	root.AddCommand(a.exportCommand(), a.checkCommand(), a.purgeCommand())
 	root.SetHelpCommand(a.helpCommand())
 	root.SuggestionsMinimumDistance = 2
 	needsCommand(root, "completion")
@@ -85,6 +86,10 @@ func (a *app) markRunning(cmd *cobra.Command) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			a.running = true
+			args, err := a.decodeArgs(cmd, args)
+			if err != nil {
+				return err
+			}
 			return run(cmd, args)
 		}
 	}

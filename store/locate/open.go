@@ -306,3 +306,13 @@ func reason(err error) string {
 	}
 	return err.Error()
 }
+
+// CheckIntegrity has the store's own engine look for damage, and returns a line for
+// each; ok is false where there is no such engine.
+func (o *Opened) CheckIntegrity(ctx context.Context) (found []string, ok bool, err error) {
+	if o.db == nil {
+		return nil, false, nil
+	}
+	found, err = o.db.CheckIntegrity(ctx)
+	return found, true, err
+}

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"treering/store/locate"
+)
+
+func TestCheck(t *testing.T) {
+	w := ours(t, exampleTrees(t))
+	same(t, "a store that is well", w.ok("check"), "")
+
+	w = on(t, "harel-bad-values.db")
+	before := seen(t, filepath.Dir(w.store))
+	r := w.run("check", "--json")
+	if r.code != exitFound || r.err != "" {
+		t.Errorf("code %d, stderr %q", r.code, r.err)
+	}
+	for _, want := range []string{
+		`{"severity":"error","kind":"drift","table":"executions","id":"version-mismatch","in":null,"message":"version: column 4, JSON 9"}`,
+		`{"severity":"warning","kind":"lost-timer","table":"timers","id":"gone-1","in":"/x","message":"its execution takes no more events: \"gone-1\" is not there"}`,
+	} {
+		if !strings.Contains(r.out, want+"\n") {
+			t.Errorf("no %s in\n%s", want, r.out)
+		}
+	}
+	unchanged(t, filepath.Dir(w.store), before)
+	if one := w.run("check", "--limit", "1"); one.code != exitFound || strings.Count(one.out, "\n") != 1 {
+		t.Errorf("%+v", one)
+	}
+}
+
+// Damage that SQLite finds is found, and does not keep the rest from being looked at.
+func TestCheckFindsDamage(t *testing.T) {
+	w := on(t, "harel-shop.db")
+	info, err := os.Stat(w.store)
+	must(t, err)
+	f, err := os.OpenFile(w.store, os.O_RDWR, 0)
+	must(t, err)
+	// The last page belongs to a table or an index, not to the schema.
+	_, err = f.WriteAt(make([]byte, 4096), info.Size()-4096)
+	must(t, err)
+	must(t, f.Close())
+	r := w.run("check", "--json")
+	if r.code != exitFound || !strings.Contains(r.out, `"kind":"integrity","table":"file"`) {
+		t.Errorf("code %d\n%.2000s%s", r.code, r.out, r.err)
+	}
+}
+
+// An id that no shell can pass on can be named all the same.
+func TestJSONArgs(t *testing.T) {
+	w := on(t, "harel-bad-values.db")
+	out := w.ok("--json-args", "execution", `"raw\u0000nul"`, "--json")
+	if !strings.Contains(out, `"stored":"raw\u0000nul"`) {
+		t.Errorf("%s", out)
+	}
+	same(t, "as typed", w.ok("--json-args", "trace", "ok-1", "--json"), w.ok("trace", "ok-1", "--json"))
+	w.fails(exitUsage, `--json-args: the argument "\"open"`, "--json-args", "execution", `"open`)
+
+	w = ours(t, func(o *locate.Opened) {
+		_, err := o.Trees.CreateSession(t.Context(), "line\nfeed", "session", nil)
+		must(t, err)
+	})
+	same(t, "an id in a flag", w.ok("--json-args", "append", `"line\nfeed"`, "--root", "--kind", "run", "--data", "{}", "--id", `"tab\t"`), "tab\t\n")
+	same(t, "nodes", w.ok("--json-args", "nodes", `"line\nfeed"`, "--json"), `{"id":"tab\t","parent_id":null,"kind":"run","data":{}}`+"\n")
+	w.fails(exitUsage, "--json-args: --id", "--json-args", "append", `"line\nfeed"`, "--root", "--kind", "run", "--data", "{}", "--id", `"\x"`)
+}
