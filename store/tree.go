@@ -127,6 +127,8 @@ type TreeStore interface {
 	DeleteSession(ctx context.Context, id string) (existed bool, err error)
 	// PurgeExpired removes all expired trees and returns how many there were.
 	PurgeExpired(ctx context.Context) (int, error)
+	// CountExpired counts the trees that PurgeExpired would remove now.
+	CountExpired(ctx context.Context) (int, error)
 
 	// Append inserts one node. Equal identity and contents succeed again; changed
 	// contents or a second root are a *[NodeConflictError]; a missing parent or

@@ -25,6 +25,7 @@ func treeCalls(s store.TreeStore) map[string]func(context.Context) error {
 		},
 		"DeleteSession": func(ctx context.Context) error { _, err := s.DeleteSession(ctx, "example"); return err },
 		"PurgeExpired":  func(ctx context.Context) error { _, err := s.PurgeExpired(ctx); return err },
+		"CountExpired":  func(ctx context.Context) error { _, err := s.CountExpired(ctx); return err },
 		"Append":        func(ctx context.Context) error { return s.Append(ctx, "example", childNode("new", "r")) },
 		"Append, again": func(ctx context.Context) error { return s.Append(ctx, "example", childNode("a", "r")) },
 		"Node":          func(ctx context.Context) error { _, err := s.Node(ctx, "example", "a"); return err },

@@ -54,6 +54,35 @@ func treeTTLCases() []treeCase {
 			},
 		},
 		{
+			name: "what a purge will remove is counted",
+			rule: "the count of expired trees is what the next purge removes; counting removes nothing, and what was deleted does not count",
+			run: func(b *treeBundle) {
+				count := func(want int) {
+					b.t.Helper()
+					n, err := b.s.CountExpired(b.ctx)
+					b.ok(err)
+					b.equal("expired", n, want)
+				}
+				count(0)
+				b.seed("kept", "r")
+				for i, id := range []string{"a", "b", "c"} {
+					_, err := b.s.CreateSession(b.ctx, id, "session", store.Seconds(float64(10*(i+1))))
+					b.ok(err)
+				}
+				count(0)
+				b.clock.advance(20 * time.Second)
+				count(2)
+				count(2)
+				_, err := b.s.DeleteSession(b.ctx, "a")
+				b.ok(err)
+				count(1)
+				purged, err := b.s.PurgeExpired(b.ctx)
+				b.ok(err)
+				b.equal("purged", purged, 1)
+				count(0)
+			},
+		},
+		{
 			name: "bad ones are refused",
 			rule: "Contract, TTL: negative or nonfinite raises; nothing is written",
 			run: func(b *treeBundle) {

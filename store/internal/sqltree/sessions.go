@@ -208,6 +208,23 @@ func (s *Store) PurgeExpired(ctx context.Context) (int, error) {
 	return purged, s.reap(ctx)
 }
 
+const countExpired = "SELECT count(*) FROM tree_sessions WHERE id IS NOT NULL AND expires_at <= ?"
+
+// CountExpired implements [store.TreeStore].
+func (s *Store) CountExpired(ctx context.Context) (int, error) {
+	count, now := 0, s.now()
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		_, err := first(conn, countExpired,
+			func(q *sqlite.Stmt) { q.BindFloat(1, now) },
+			func(row *sqlite.Stmt) { count = int(row.ColumnInt64(0)) })
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return count, nil
+}
+
 // ListSessions implements [store.TreeStore].
 func (s *Store) ListSessions(ctx context.Context, f store.SessionFilter, page store.PageRequest) (store.Page[store.SessionInfo], error) {
 	limit, err := page.Size()
