@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strconv"
@@ -28,11 +29,15 @@ const maxDoc = math.MaxInt32
 
 // ParseDoc parses j once. Errors are *[SyntaxError].
 func ParseDoc(j JSON) (*Doc, error) {
+	return parseDoc(context.Background(), j)
+}
+
+func parseDoc(ctx context.Context, j JSON) (*Doc, error) {
 	if len(j) > maxDoc {
 		return nil, &SyntaxError{maxDoc, "more text than can be addressed"}
 	}
 	d := &Doc{src: string(j), toks: make([]token, 0, 16+len(j)/16)}
-	sc := scanner{src: d.src, doc: d}
+	sc := scanner{src: d.src, doc: d, ctx: ctx}
 	end, err := sc.value(0)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -35,7 +36,8 @@ type scanner struct {
 	src    string
 	strict bool
 	doc    *Doc
-	keys   []string // when strict: those of the open objects, outermost first
+	ctx    context.Context // looked at now and then; nil: nobody can give up
+	keys   []string        // when strict: those of the open objects, outermost first
 }
 
 // frame is an open container: 'o' object, 'a' array; with the token index where
@@ -46,11 +48,17 @@ type frame struct {
 	keys  int32
 }
 
+// ctxEvery is after how many values a scan looks whether it is still wanted.
+const ctxEvery = 1 << 14
+
 func (sc *scanner) value(i int) (int, error) {
 	s := sc.src
 	var shallow [16]frame // most values are no deeper, and then nothing is allocated
 	stack := shallow[:0]
-	for {
+	for values := 1; ; values++ {
+		if values%ctxEvery == 0 && sc.ctx != nil && sc.ctx.Err() != nil {
+			return i, sc.ctx.Err()
+		}
 		// A value starts at i.
 		i = skipSpace(s, i)
 		if i >= len(s) {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"treering/store"
 )
@@ -107,74 +106,6 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-func TestDiff(t *testing.T) {
-	for _, c := range []struct {
-		name, before, after string
-		want                []string
-	}{
-		{"equal", `{"a":1}`, `{ "a" : 1.0 }`, nil},
-		{"keys in another order", `{"a":1,"b":2}`, `{"b":2,"a":1}`, nil},
-		{"added, changed, removed", `{"a":1,"b":2}`, `{"b":3,"c":"x"}`, []string{`~ b 2 -> 3`, `+ c  -> "x"`, `- a 1 -> `}},
-		{"nested", `{"o":{"x":1,"y":[1,2]}}`, `{"o":{"x":1,"y":[1,5,6]}}`, []string{`~ o.y[1] 2 -> 5`, `+ o.y[2]  -> 6`}},
-		{"shorter list", `[1,2,3]`, `[1]`, []string{`- [1] 2 -> `, `- [2] 3 -> `}},
-		{"another kind", `{"a":{"b":1}}`, `{"a":[1]}`, []string{`~ a {"b":1} -> [1]`}},
-		{"exact numbers", `{"n":10000000000000000000001}`, `{"n":10000000000000000000002}`,
-			[]string{`~ n 10000000000000000000001 -> 10000000000000000000002`}},
-		{"odd keys", `{}`, `{"a b":1,"":2,"é":3,"x.y":4}`, []string{`+ ["a b"]  -> 1`, `+ [""]  -> 2`, `+ é  -> 3`, `+ ["x.y"]  -> 4`}},
-		{"the last of equal keys counts", `{"a":1}`, `{"a":2,"a":1}`, nil},
-		{"NaN", `{"a":NaN}`, `{"a":NaN,"b":Infinity}`, []string{`+ b  -> Infinity`}},
-		{"whole values", `1`, `2`, []string{`~  1 -> 2`}},
-		{"from nothing", ``, `{"a":1}`, []string{`+   -> {"a":1}`}},
-		{"to nothing", `{"a":1}`, ``, []string{`-  {"a":1} -> `}},
-		{"not JSON", `{"a":`, `{}`, []string{`~  {"a": -> {}`}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			changes, more := Diff(store.JSON(c.before), store.JSON(c.after))
-			var got []string
-			for _, ch := range changes {
-				got = append(got, fmt.Sprintf("%c %s %s -> %s", ch.Op, ch.Path, ch.Before, ch.After))
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" || more {
-				t.Errorf("more %v\n%s", more, diff)
-			}
-		})
-	}
-}
-
-func TestDiffOfDeepAndWideValues(t *testing.T) {
-	deep := func(leaf string) store.JSON {
-		return store.JSON(strings.Repeat("[", 12_000) + leaf + strings.Repeat("]", 12_000))
-	}
-	changes, _ := Diff(deep("1"), deep("2"))
-	if len(changes) != 1 || len(changes[0].Path) != 12_000*len("[0]") {
-		t.Errorf("%d changes of a value 12,000 levels deep", len(changes))
-	}
-	wide := store.JSON("[" + strings.Repeat("1,", MaxChanges+5) + "1]")
-	if changes, more := Diff("[]", wide); len(changes) != MaxChanges || !more {
-		t.Errorf("%d changes, more %v", len(changes), more)
-	}
-}
-
-func TestDiffIsEmptyExactlyForEqualValues(t *testing.T) {
-	value := rapid.Custom(func(t *rapid.T) store.JSON {
-		return store.JSON(rapid.SampledFrom([]string{
-			`1`, `1.0`, `"a"`, `null`, `[]`, `[1,2]`, `{"k":[1,{"z":null}]}`, `{"k":[1,{"z":0}]}`, `{}`, `{"b":1,"a":2}`, `{"a":2,"b":1}`,
-		}).Draw(t, "value"))
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := value.Draw(t, "a"), value.Draw(t, "b")
-		a, b = store.ArrayOf(a, b), store.ArrayOf(b, value.Draw(t, "c"))
-		changes, _ := Diff(a, b)
-		if (len(changes) == 0) != store.Equal(a, b) {
-			t.Fatalf("%s and %s: %d changes", a, b, len(changes))
-		}
-		back, _ := Diff(b, a)
-		if len(back) != len(changes) {
-			t.Fatalf("%d changes one way, %d the other", len(changes), len(back))
-		}
-	})
-}
-
 func TestDiffStepSaysWhatItComparesWith(t *testing.T) {
 	entries := ring(0, 1, 3)
 	entries = append(entries,
@@ -187,13 +118,27 @@ func TestDiffStepSaysWhatItComparesWith(t *testing.T) {
 		before  Before
 		changes int
 	}{{Start, 1}, {Held, 1}, {Lost, 0}, {Given, 1}, {Unrecorded, 0}, {Lost, 0}} {
-		d := DiffStep(steps, i)
-		if d.Before != want.before || len(d.Changes) != want.changes {
-			t.Errorf("step %d: before %d with %d changes, want %+v", steps[i].Index, d.Before, len(d.Changes), want)
+		d, err := DiffStep(t.Context(), steps, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes := 0
+		if d.Diff != nil {
+			changes = d.Diff.Counts.Added + d.Diff.Counts.Changed
+		}
+		if d.Before != want.before || changes != want.changes || d.Before.Known() != (d.Diff != nil) {
+			t.Errorf("step %d: before %d with %d changes, want %+v", steps[i].Index, d.Before, changes, want)
 		}
 	}
-	if d := DiffStep(Steps(ring(250, 251), nil), 0); d.Before.String() != "before: evicted" || d.Changes != nil {
-		t.Errorf("first step of a trimmed ring: %q, %d changes", d.Before, len(d.Changes))
+	if d, err := DiffStep(t.Context(), Steps(ring(250, 251), nil), 0); d.Before.String() != "before: evicted" || d.Diff != nil || err != nil {
+		t.Errorf("first step of a trimmed ring: %q, %v", d.Before, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	long := store.JSON("[" + strings.Repeat("1,", 1<<15) + "1]")
+	entry := store.ObjectOf(store.Member{Key: "context_in", Value: "[]"}, store.Member{Key: "context_out", Value: long})
+	if _, err := DiffStep(ctx, Steps([]store.TraceEntry{{Index: 7, Entry: entry}}, nil), 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("a comparison that nobody waits for: %v", err)
 	}
 }
 
@@ -275,31 +220,5 @@ func TestPollBacksOffAndSaysSinceWhen(t *testing.T) {
 	}
 	if _, err := p.Next(t.Context()); !errors.Is(err, context.Canceled) || s.waits[len(s.waits)-1] != DefaultInterval {
 		t.Errorf("%v, waits %v", err, s.waits)
-	}
-}
-
-func BenchmarkDiffMegabyte(b *testing.B) {
-	side := func(odd string) store.JSON {
-		var s strings.Builder
-		s.WriteString(`{"list":[`)
-		for i := range 20_000 {
-			if i > 0 {
-				s.WriteByte(',')
-			}
-			v := "same"
-			if i%100 == 0 {
-				v = odd
-			}
-			fmt.Fprintf(&s, `{"id":%d,"name":"%s","tags":["a"]}`, i, v)
-		}
-		s.WriteString("]}")
-		return store.JSON(s.String())
-	}
-	before, after := side("before"), side("after")
-	b.SetBytes(int64(len(before) + len(after)))
-	for b.Loop() {
-		if changes, _ := Diff(before, after); len(changes) != 200 {
-			b.Fatalf("%d changes", len(changes))
-		}
 	}
 }

@@ -109,8 +109,9 @@ func (d *detailPane) follow(m *Model, t target) tea.Cmd {
 func (d *detailPane) show(m *Model, by layout.Pane, t target, write func(*docWriter) doc) tea.Cmd {
 	d.driver = by
 	d.aim(t)
-	_, gen := d.req.begin(m.ctx)
+	ctx, gen := d.req.begin(m.ctx)
 	w := m.writer()
+	w.ctx = ctx
 	return func() tea.Msg { return docMade{gen: gen, doc: write(w)} }
 }
 

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 	"treering/internal/term"
 	"treering/store"
+	"treering/store/jsondiff"
 	"treering/tracefeed"
 	"treering/treeview"
 	"treering/ui/paint"
@@ -43,11 +45,12 @@ type docWriter struct {
 	theme *paint.Theme
 	zone  *time.Location
 	now   time.Time
+	ctx   context.Context // of what it is made for
 	lines doc
 }
 
 func (m *Model) writer() *docWriter {
-	return &docWriter{store: m.info.Name, theme: m.theme, zone: m.zone, now: m.now()}
+	return &docWriter{ctx: m.ctx, store: m.info.Name, theme: m.theme, zone: m.zone, now: m.now()}
 }
 
 const labelWidth = 12
@@ -306,7 +309,9 @@ func (w *docWriter) step(steps []tracefeed.Step, i int) doc {
 		w.field("note", term.SanitiseN(s.Note, maxDocCells))
 	}
 	w.heading("context")
-	w.changes(tracefeed.DiffStep(steps, i))
+	if d, err := tracefeed.DiffStep(w.ctx, steps, i); err == nil { // else nobody waits for it
+		w.changes(d)
+	}
 	if d := store.Compact(s.EventData); d != "" && d != store.EmptyObject {
 		w.heading("event data")
 		w.json(s.EventData)
@@ -323,31 +328,48 @@ func (w *docWriter) changes(d tracefeed.StepDiff) {
 	if said := d.Before.String(); said != "" {
 		w.note(w.theme.Warn, said)
 	}
-	if d.Before.Known() && len(d.Changes) == 0 {
+	if d.Diff == nil {
+		return
+	}
+	if d.Diff.Empty() {
 		w.note(w.theme.Dim, "not changed")
 	}
-	for _, c := range d.Changes {
-		text := term.Lit(string(c.Op) + " ").Plus(term.SanitiseN(c.Path, 400))
-		if c.Path == "" {
-			text = text.Plus(term.Lit("(all)"))
+	shown := 0
+	for n, node := range d.Diff.Nodes {
+		if node.Op == jsondiff.Same || !d.Diff.Leaf(n) && node.Op != jsondiff.Moved {
+			continue
 		}
-		style := w.theme.Changed
-		switch c.Op {
-		case tracefeed.Added:
-			style = w.theme.Added
-			text = text.Plus(term.Spaces(2), term.SanitiseN(decoded(string(c.After)), maxDocCells))
-		case tracefeed.Removed:
-			style = w.theme.Removed
-			text = text.Plus(term.Spaces(2), term.SanitiseN(decoded(string(c.Before)), maxDocCells))
-		case tracefeed.Changed:
-			text = text.Plus(term.Spaces(2), term.SanitiseN(decoded(string(c.Before)), maxDocCells/2),
-				term.Spaces(1), w.theme.Arrow, term.Spaces(1), term.SanitiseN(decoded(string(c.After)), maxDocCells/2))
+		if shown++; shown > maxDocLines {
+			w.note(w.theme.Warn, "and more changes than can be shown")
+			return
 		}
-		w.lines = append(w.lines, docLine{text: text, style: style})
+		w.change(d.Diff, n)
 	}
-	if d.More {
-		w.note(w.theme.Warn, "and more changes than can be shown")
+}
+
+func (w *docWriter) change(d *jsondiff.Diff, n int) {
+	node := d.Nodes[n]
+	path := d.Path(n)
+	text := term.Lit(string(node.Op) + " ").Plus(term.SanitiseN(path, 400))
+	if path == "" {
+		text = text.Plus(term.Lit("(all)"))
 	}
+	before := term.SanitiseN(decoded(string(d.ValueA(n))), maxDocCells/2)
+	after := term.SanitiseN(decoded(string(d.ValueB(n))), maxDocCells/2)
+	style := w.theme.Changed
+	switch node.Op {
+	case jsondiff.Added:
+		style = w.theme.Added
+		text = text.Plus(term.Spaces(2), after)
+	case jsondiff.Removed:
+		style = w.theme.Removed
+		text = text.Plus(term.Spaces(2), before)
+	case jsondiff.Moved:
+		text = text.Plus(term.Lit("  was [" + strconv.Itoa(int(node.IndexA)) + "]"))
+	default:
+		text = text.Plus(term.Spaces(2), before, term.Spaces(1), w.theme.Arrow, term.Spaces(1), after)
+	}
+	w.lines = append(w.lines, docLine{text: text, style: style})
 }
 
 // outbox is an outbox entry.

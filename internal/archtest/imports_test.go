@@ -43,9 +43,10 @@ var table = []row{
 	{dir: "store/locate", but: []string{"internal", "ui", "treeview", "tracefeed", "store/storetest", "store/relay", "store/session"}},
 	{dir: "store/relay", may: []string{"store"}},
 	{dir: "store/session", may: []string{"store"}},
+	{dir: "store/jsondiff", may: []string{"store"}},
 	{dir: "treeview", may: []string{"store", "internal/term"}},
-	{dir: "tracefeed", may: []string{"store"}},
-	{dir: "ui", may: []string{"store", "store/locate", "store/session", "store/relay", "treeview", "tracefeed", "internal/term"}},
+	{dir: "tracefeed", may: []string{"store", "store/jsondiff"}},
+	{dir: "ui", may: []string{"store", "store/locate", "store/session", "store/relay", "store/jsondiff", "treeview", "tracefeed", "internal/term"}},
 	{dir: "bench", but: []string{"internal", "ui"}},
 }
 
