@@ -127,7 +127,7 @@ func (d *dialog) rows(m *Model, inner int) (out []dialogLine, edited int) {
 			style = m.theme.Dim
 		}
 		if !d.editing() {
-			put(dialogRow{label: term.Lit(f.label), text: term.SanitiseN(f.text(), maxFieldCells), style: style})
+			put(dialogRow{label: term.Lit(f.label), text: m.term.SanitiseN(f.text(), maxFieldCells), style: style})
 			continue
 		}
 		mark := m.theme.NoMark
@@ -137,7 +137,7 @@ func (d *dialog) rows(m *Model, inner int) (out []dialogLine, edited int) {
 			d.caret.x = 2 + dialogLabel + cursor
 		}
 		if f.field.Empty() {
-			shown = term.SanitiseN(f.empty, room-1)
+			shown = m.term.SanitiseN(f.empty, room-1)
 		}
 		out = append(out, dialogLine{label: mark.Plus(term.Lit(f.label)), text: shown, labelStyle: m.theme.Bold, textStyle: style})
 	}
@@ -145,14 +145,14 @@ func (d *dialog) rows(m *Model, inner int) (out []dialogLine, edited int) {
 		put(r)
 	}
 	if command := d.command(); command != "" {
-		put(dialogRow{label: term.Lit("command"), text: term.Sanitise(command), style: m.theme.Dim, exact: true})
+		put(dialogRow{label: term.Lit("command"), text: m.term.Sanitise(command), style: m.theme.Dim, exact: true})
 	}
 	return out, edited
 }
 
 // answer says what stands in the way, or which key goes on; that one is the label.
 func (d *dialog) answer(m *Model) dialogRow {
-	says := func(s paint.Style, text string) dialogRow { return dialogRow{text: term.Sanitise(text), style: s} }
+	says := func(s paint.Style, text string) dialogRow { return dialogRow{text: m.term.Sanitise(text), style: s} }
 	key := func(name, text string) dialogRow {
 		return dialogRow{label: term.Lit(name + " "), text: term.Lit(text)}
 	}

@@ -43,6 +43,7 @@ const (
 type docWriter struct {
 	store string // its name
 	theme *paint.Theme
+	term  term.Profile
 	zone  *time.Location
 	now   time.Time
 	ctx   context.Context // of what it is made for
@@ -50,7 +51,7 @@ type docWriter struct {
 }
 
 func (m *Model) writer() *docWriter {
-	return &docWriter{ctx: m.ctx, store: m.info.Name, theme: m.theme, zone: m.zone, now: m.now()}
+	return &docWriter{ctx: m.ctx, store: m.info.Name, theme: m.theme, term: m.term, zone: m.zone, now: m.now()}
 }
 
 const labelWidth = 12
@@ -228,7 +229,7 @@ func (w *docWriter) execution(id string, s store.Summary, exe *store.Execution, 
 // summary is what a list knows of an execution, as far as there is any.
 func (w *docWriter) summary(id string, s store.Summary) {
 	w.field("id", term.Sanitise(id))
-	w.styled("status", statusText(s), w.theme.Status(s.Status))
+	w.styled("status", statusText(w.term, s), w.theme.Status(s.Status))
 	w.optional("outcome", s.Outcome)
 	if s.Error != nil {
 		w.styled("error", term.SanitiseN(*s.Error, maxDocCells), w.theme.Error)
@@ -290,8 +291,8 @@ func (w *docWriter) step(steps []tracefeed.Step, i int) doc {
 		w.badRow(s.Bad)
 		return w.lines
 	}
-	w.field("event", stepEvent(s))
-	w.field("state", stepPath(w.theme, s))
+	w.field("event", stepEvent(w.term, s))
+	w.field("state", stepPath(w.term, w.theme, s))
 	if s.Timed {
 		t := term.Sanitise(when.Clock(s.At, w.now, w.zone, 3))
 		if s.Measured {
@@ -300,10 +301,10 @@ func (w *docWriter) step(steps []tracefeed.Step, i int) doc {
 		w.field("time", t)
 	}
 	if len(s.Actions) > 0 {
-		w.field("actions", joined(s.Actions))
+		w.field("actions", joined(w.term, s.Actions))
 	}
 	if len(s.Guards) > 0 {
-		w.field("guards", joined(s.Guards))
+		w.field("guards", joined(w.term, s.Guards))
 	}
 	if s.Note != "" {
 		w.field("note", term.SanitiseN(s.Note, maxDocCells))
@@ -426,10 +427,10 @@ func (w *docWriter) timer(e store.Timer) doc {
 	return w.lines
 }
 
-func joined(texts []string) term.Text {
+func joined(p term.Profile, texts []string) term.Text {
 	parts := make([]term.Text, len(texts))
 	for i, s := range texts {
-		parts[i] = term.SanitiseN(s, maxDocCells)
+		parts[i] = p.SanitiseN(s, maxDocCells)
 	}
 	return term.Join(term.Lit(", "), parts...)
 }

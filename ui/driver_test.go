@@ -44,18 +44,23 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // open starts the explorer on an open store.
 func open(t testing.TB, o *locate.Opened, w, h int) *driver {
 	t.Helper()
+	return openWith(t, o, config{}, w, h)
+}
+
+// openWith starts it with what c says of looks.
+func openWith(t testing.TB, o *locate.Opened, c config, w, h int) *driver {
+	t.Helper()
 	d := &driver{t: t, now: noon}
 	o.Info.Locator = "shop.db"
 	if seen, ok := o.Executions.(store.Observed); ok {
 		t.Cleanup(seen.Observe())
 	}
-	d.m = newModel(t.Context(), config{
-		opened: o, env: []string{"TERM=xterm"}, zone: time.UTC,
-		now: func() time.Time { return d.now },
-		after: func(wait time.Duration, f func() tea.Msg) tea.Cmd {
-			return func() tea.Msg { return timer{d.now.Add(wait), f} }
-		},
-	})
+	c.opened, c.env, c.zone = o, []string{"TERM=xterm"}, time.UTC
+	c.now = func() time.Time { return d.now }
+	c.after = func(wait time.Duration, f func() tea.Msg) tea.Cmd {
+		return func() tea.Msg { return timer{d.now.Add(wait), f} }
+	}
+	d.m = newModel(t.Context(), c)
 	d.m.live.off = false // there is no poll here; changed says when there is news
 	d.run(d.m.Init())
 	d.send(tea.WindowSizeMsg{Width: w, Height: h})
@@ -92,7 +97,7 @@ func openMemory(t testing.TB) *locate.Opened {
 	return o
 }
 
-func (d *driver) send(msgs ...tea.Msg) {
+func (d *driver) send(msgs ...tea.Msg) *driver {
 	d.t.Helper()
 	for _, msg := range msgs {
 		switch msg := msg.(type) {
@@ -112,6 +117,7 @@ func (d *driver) send(msgs ...tea.Msg) {
 		d.m.View()
 		d.run(cmd)
 	}
+	return d
 }
 
 // run runs a command, and what comes of it.

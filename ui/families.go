@@ -113,7 +113,7 @@ func (s *familyScan) read(es store.ExecutionStore, out familyPage) tea.Cmd {
 func (s *familyScan) take(items []store.Summary) []treeview.Entry {
 	out := make([]treeview.Entry, 0, len(items))
 	for _, it := range items {
-		e := treeview.Entry{ID: it.ID, Parent: it.ParentID, Kind: statusText(it).String(), Title: execNote(it).String()}
+		e := treeview.Entry{ID: it.ID, Parent: it.ParentID, Kind: statusWord(it), Title: execNote(term.Profile{}, it).String()}
 		if it.Bad != nil || len(it.Drift) > 0 {
 			s.bad = append(s.bad, it.ID)
 		}
@@ -263,11 +263,11 @@ func (f *families) row(m *Model, i int, r treeview.Ref, w int, look look) string
 	x, flat := f.widget.Index(), f.widget.Flat()
 	l := rowStart(m, w, look)
 	l.Put(m.theme.Dim, flat.Gutter(i, m.theme.Tree, 6))
-	name := term.Sanitise(shortID(x, r))
+	name := m.term.Sanitise(shortID(x, r))
 	if !x.Known(r) {
 		return l.Plain(name).Put(m.theme.Warn, flat.Note(r)).String()
 	}
-	status := term.Sanitise(x.Kind(r))
+	status := m.term.SanitiseN(x.Kind(r), maxStatus)
 	flawed, at := f.bad[x.ID(r)], w-max(statusWidth, status.Width())
 	room := max(at-l.Used()-1-flawRoom(flawed), 8)
 	hidden, folded := flat.Folded(r)

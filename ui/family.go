@@ -410,7 +410,7 @@ func (t *treePane) memberRow(m *Model, i int, r treeview.Ref, w int, look look) 
 	mb, ok := t.members[x.ID(r)]
 	switch {
 	case !ok:
-		return l.Plain(term.SanitiseN(x.ID(r), w)).Put(m.theme.Warn, flat.Note(r)).String()
+		return l.Plain(m.term.SanitiseN(x.ID(r), w)).Put(m.theme.Warn, flat.Note(r)).String()
 	case mb.state:
 		t.stateText(m, l, mb)
 	default:
@@ -438,10 +438,10 @@ func shortMember(x *treeview.Index, r treeview.Ref) string {
 
 func (t *treePane) stateText(m *Model, l *paint.Line, mb member) {
 	l.Put(m.theme.Info, m.theme.Here.Plus(term.Spaces(1)))
-	l.Put(m.theme.Bold, term.SanitiseN(*mb.summary.ActivePath, 60))
+	l.Put(m.theme.Bold, m.term.SanitiseN(*mb.summary.ActivePath, 60))
 	if len(mb.stuck) > 0 {
 		child := t.members[mb.stuck[0]].summary
-		l.Put(m.theme.Error, term.Lit("  stuck: a child is ").Plus(statusText(child)))
+		l.Put(m.theme.Error, term.Lit("  stuck: a child is ").Plus(statusText(m.term, child)))
 	}
 	open := 0
 	for _, c := range mb.current {
@@ -458,15 +458,15 @@ func (t *treePane) memberText(m *Model, l *paint.Line, mb member, name string, p
 	s := mb.summary
 	// At the narrowest the status has to stay on the screen, so the name yields.
 	room := max(min(l.Left()-statusWidth-2, 48), 8)
-	l.Plain(term.Sanitise(name).TruncateMiddle(room, "…")).Gap(2)
-	l.Put(m.theme.Status(s.Status), statusText(s))
+	l.Plain(m.term.Sanitise(name).TruncateMiddle(room, "…")).Gap(2)
+	l.Put(m.theme.Status(s.Status), statusText(m.term, s))
 	if s.Outcome != nil && *s.Outcome != "" {
-		l.Plain(term.Spaces(1).Plus(term.SanitiseN(*s.Outcome, 40)))
+		l.Plain(term.Spaces(1).Plus(m.term.SanitiseN(*s.Outcome, 40)))
 	}
 	if path && s.ActivePath != nil && *s.ActivePath != "" {
 		// A region's path begins with the region, which its name says already.
 		active := strings.TrimPrefix(*s.ActivePath, s.RootPath+".")
-		l.Plain(term.Spaces(2).Plus(term.SanitiseN(active, 60)))
+		l.Plain(term.Spaces(2).Plus(m.term.SanitiseN(active, 60)))
 	}
 	for _, tm := range mb.timers {
 		left := m.until(tm.FireAt)
@@ -480,7 +480,7 @@ func (t *treePane) memberText(m *Model, l *paint.Line, mb member, name string, p
 		l.Put(m.theme.Dim, term.Lit("  v"+treeview.Grouped(s.Version)))
 	}
 	if s.DefinitionID != "" && s.ParentID == nil {
-		l.Put(m.theme.Dim, term.Spaces(2).Plus(term.SanitiseN(s.DefinitionID, 40)))
+		l.Put(m.theme.Dim, term.Spaces(2).Plus(m.term.SanitiseN(s.DefinitionID, 40)))
 	}
 	if len(s.Drift) > 0 {
 		l.Put(m.theme.Error, term.Lit("  drift"))

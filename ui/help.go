@@ -135,7 +135,7 @@ func aboutStore(m *Model) *overlay {
 	o := &overlay{title: term.Lit("This store")}
 	put := func(key, text string) {
 		if text != "" {
-			o.lines = append(o.lines, overlayLine{key: term.Lit(key), text: term.Sanitise(text)})
+			o.lines = append(o.lines, overlayLine{key: term.Lit(key), text: m.term.Sanitise(text)})
 		}
 	}
 	in := m.info

@@ -40,7 +40,10 @@ type Model struct {
 	after  func(time.Duration, func() tea.Msg) tea.Cmd // runs something later
 	zone   *time.Location
 	theme  *paint.Theme
+	scheme paint.Scheme // the colours of the theme
+	asks   bool         // they go by the background
 	ascii  bool
+	term   term.Profile    // how foreign text is shown
 	poll   *tracefeed.Poll // nil: the store does not tell of changes
 	keymap map[layout.Pane]map[string]*intent
 	table  []intent
@@ -91,6 +94,8 @@ type config struct {
 	after  func(time.Duration, func() tea.Msg) tea.Cmd // nil: by the system's clock
 	zone   *time.Location
 	ascii  bool
+	scheme paint.Scheme
+	asks   bool // the terminal is asked for its background
 	poll   *tracefeed.Poll
 }
 
@@ -98,7 +103,8 @@ func newModel(ctx context.Context, c config) *Model {
 	m := &Model{
 		ctx: ctx, es: c.opened.Executions, ts: c.opened.Trees, info: c.opened.Info,
 		env: c.env, clock: c.now, zone: c.zone, ascii: c.ascii, poll: c.poll,
-		theme: paint.Default(c.ascii), focus: layout.Navigator, lower: layout.Detail,
+		theme: paint.New(c.scheme, c.ascii), scheme: c.scheme, asks: c.asks, term: term.Profile{ASCII: c.ascii},
+		focus: layout.Navigator, lower: layout.Detail,
 	}
 	m.after = c.after
 	if m.after == nil {
@@ -124,7 +130,11 @@ func newModel(ctx context.Context, c config) *Model {
 
 // Init starts the first readings, and the following of the store.
 func (m *Model) Init() tea.Cmd {
-	return tea.Batch(m.nav.start(m), m.counts.load(m), m.follow())
+	var ask tea.Cmd
+	if m.asks {
+		ask = tea.RequestBackgroundColor
+	}
+	return tea.Batch(ask, m.nav.start(m), m.counts.load(m), m.follow())
 }
 
 // now is the time by the explorer's clock.

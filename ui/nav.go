@@ -394,7 +394,7 @@ func (n *navigator) draw(m *Model, w, h int, focused bool) []string {
 	var out []string
 	if line, ok := n.filterLine(m, w); ok {
 		out = append(out, line)
-		for _, line := range paragraph(w, m.theme.Warn, term.SanitiseN(n.filter.complaint, 200)) {
+		for _, line := range paragraph(w, m.theme.Warn, m.term.SanitiseN(n.filter.complaint, 200)) {
 			if n.filter.complaint != "" && len(out) < h-1 {
 				out = append(out, line)
 			}
@@ -436,5 +436,5 @@ func (n *navigator) filterLine(m *Model, w int) (string, bool) {
 		shown, _ := n.input.View(w - 1)
 		return l.Plain(shown).String(), true
 	}
-	return l.Put(m.theme.Info, term.SanitiseN(n.filter.text, w-1)).String(), true
+	return l.Put(m.theme.Info, m.term.SanitiseN(n.filter.text, w-1)).String(), true
 }

@@ -72,9 +72,9 @@ func drawSession(m *Model, w int, s store.SessionInfo, look look) string {
 			right = term.Lit("  expired")
 		}
 	}
-	kind := term.SanitiseN(s.Kind, 14)
+	kind := m.term.SanitiseN(s.Kind, 14)
 	room := max(w-3-kind.Width()-right.Width(), 8)
-	l.Plain(term.Sanitise(s.ID).TruncateMiddle(room, "…"))
+	l.Plain(m.term.Sanitise(s.ID).TruncateMiddle(room, "…"))
 	l.To(w-1-kind.Width()-right.Width()).Put(m.theme.Dim, kind).Put(m.theme.Warn, right)
 	return l.String()
 }
@@ -83,26 +83,33 @@ func drawSession(m *Model, w int, s store.SessionInfo, look look) string {
 const statusWidth = len(store.Cancelling)
 
 // statusText is an execution's status as a word.
-func statusText(s store.Summary) term.Text {
+func statusText(p term.Profile, s store.Summary) term.Text {
+	return p.SanitiseN(statusWord(s), maxStatus)
+}
+
+// maxStatus is how much of a status is shown, in cells.
+const maxStatus = 16
+
+func statusWord(s store.Summary) string {
 	if s.Bad != nil && s.Status == "" {
-		return term.Lit("unreadable")
+		return "unreadable"
 	}
-	return term.SanitiseN(string(s.Status), 16)
+	return string(s.Status)
 }
 
 func drawExecution(m *Model, w int, s store.Summary, look look) string {
 	l := rowStart(m, w, look)
-	status := statusText(s)
+	status := statusText(m.term, s)
 	rest := term.Text{}
 	if w >= 58 {
-		rest = execNote(s)
+		rest = execNote(m.term, s)
 	}
 	idWidth := w - 3 - statusWidth
 	if !rest.Empty() {
 		idWidth = max(min(idWidth-16, 34), 20)
 	}
 	flawed := s.Bad != nil || len(s.Drift) > 0
-	l.Plain(term.Sanitise(s.ID).TruncateMiddle(idWidth-flawRoom(flawed), "…"))
+	l.Plain(m.term.Sanitise(s.ID).TruncateMiddle(idWidth-flawRoom(flawed), "…"))
 	if flawed {
 		l.To(1+idWidth).Put(m.theme.Error, term.Lit("!"))
 	}
@@ -123,13 +130,13 @@ func flawRoom(flawed bool) int {
 }
 
 // execNote is what is said of an execution besides its status.
-func execNote(s store.Summary) term.Text {
+func execNote(p term.Profile, s store.Summary) term.Text {
 	var parts []term.Text
 	if s.Outcome != nil && *s.Outcome != "" {
-		parts = append(parts, term.SanitiseN(*s.Outcome, 40))
+		parts = append(parts, p.SanitiseN(*s.Outcome, 40))
 	}
 	if s.ActivePath != nil && *s.ActivePath != "" {
-		parts = append(parts, term.SanitiseN(*s.ActivePath, 80))
+		parts = append(parts, p.SanitiseN(*s.ActivePath, 80))
 	}
 	return term.Join(term.Spaces(1), parts...)
 }

@@ -176,21 +176,3 @@ func TestLocalesChooseTheCharacters(t *testing.T) {
 		}
 	}
 }
-
-func TestASCIIIsOnlyASCII(t *testing.T) {
-	d := open(t, seeded(t), 100, 30)
-	ascii := newModel(t.Context(), config{opened: &locate.Opened{Executions: d.m.es, Trees: d.m.ts, Info: d.m.info}, now: d.m.clock, after: d.m.after, zone: time.UTC, ascii: true})
-	d.m = ascii
-	d.run(ascii.Init())
-	d.send(tea.WindowSizeMsg{Width: 100, Height: 30})
-	for _, keys := range []string{"2", "j", "j", "3", "1", "l", "5", "?", "esc", "6", "w"} {
-		d.press(keys)
-		for i, line := range strings.Split(d.text(), "\n") {
-			for _, r := range line {
-				if r > 0x7e && r != '…' {
-					t.Fatalf("after %s line %d holds %q: %s", keys, i, r, line)
-				}
-			}
-		}
-	}
-}

@@ -69,7 +69,7 @@ func lookUp(ctx context.Context, es store.ExecutionStore, id, event string) (str
 	case err != nil:
 		return "?", err
 	}
-	said := statusText(s).String()
+	said := statusWord(s)
 	if event != "" {
 		done, err := es.IsProcessed(ctx, id, event)
 		if err != nil {

@@ -17,7 +17,7 @@ func (q *queuesPane) title(m *Model) (name, note term.Text) {
 	}
 	scope := term.Lit("whole store")
 	if q.of != "" {
-		scope = term.Lit("of ").Plus(term.Sanitise(q.of).TruncateMiddle(30, "…"))
+		scope = term.Lit("of ").Plus(m.term.Sanitise(q.of).TruncateMiddle(30, "…"))
 	}
 	return name.Plus(term.Spaces(1), m.theme.Dot, term.Spaces(1), scope), note
 }
@@ -131,8 +131,8 @@ func (q *queuesPane) age(m *Model, tab queueTab, seq int64, ev store.Event) term
 }
 
 // column puts an id, cut to its column.
-func column(l *paint.Line, s paint.Style, text string, width int) {
-	l.Put(s, term.Sanitise(text).TruncateMiddle(width, "…").Pad(width))
+func column(m *Model, l *paint.Line, s paint.Style, text string, width int) {
+	l.Put(s, m.term.Sanitise(text).TruncateMiddle(width, "…").Pad(width))
 }
 
 // ageWidth is the column of an age: "seen 999d".
@@ -146,7 +146,7 @@ func (q *queuesPane) outboxRow(m *Model, w int, e store.OutboxEntry, look look) 
 	if e.Bad != nil {
 		l.Put(m.theme.Error, term.Lit("unreadable").Pad(event))
 	} else {
-		l.Plain(term.SanitiseN(e.Event.Kind, 200).Truncate(event, "…").Pad(event))
+		l.Plain(m.term.SanitiseN(e.Event.Kind, 200).Truncate(event, "…").Pad(event))
 	}
 	l.Gap(1).Put(m.theme.Dim, q.age(m, outboxTab, e.Seq, e.Event).Pad(ageWidth)).Gap(1)
 	// The status is the last of it, and has room whatever the id.
@@ -155,7 +155,7 @@ func (q *queuesPane) outboxRow(m *Model, w int, e store.OutboxEntry, look look) 
 		return l.Put(m.theme.Dim, term.Lit("to nobody")).String()
 	}
 	l.Put(m.theme.Dim, term.Lit("to "))
-	column(l, "", *e.TargetID, room)
+	column(m, l, "", *e.TargetID, room)
 	q.statusOf(m, l, *e.TargetID, e.Event.ID)
 	return l.String()
 }
@@ -166,7 +166,7 @@ func (q *queuesPane) statusOf(m *Model, l *paint.Line, id, event string) {
 		if said == "missing" {
 			style = m.theme.Warn
 		}
-		text := term.Sanitise(said)
+		text := m.term.Sanitise(said)
 		l.Gap(2).Put(style, text.Truncate(max(l.Left(), 1), "…"))
 	}
 }
@@ -180,9 +180,9 @@ func (q *queuesPane) spawnRow(m *Model, w int, e store.SpawnEntry, look look) st
 		l.Put(m.theme.Error, term.Lit("unreadable ")).Gap(1)
 	}
 	child := min(cols.first, max(l.Left()/2-4, 12))
-	column(l, "", e.ChildID, child)
+	column(m, l, "", e.ChildID, child)
 	l.Put(m.theme.Dim, term.Lit("  of "))
-	column(l, "", e.ParentID, min(cols.second, max(l.Left()-len("  not created yet"), 12)))
+	column(m, l, "", e.ParentID, min(cols.second, max(l.Left()-len("  not created yet"), 12)))
 	switch said := q.about[e.ChildID+"\x00"]; said {
 	case "":
 	case "?":
@@ -190,7 +190,7 @@ func (q *queuesPane) spawnRow(m *Model, w int, e store.SpawnEntry, look look) st
 	case "missing":
 		l.Gap(2).Put(m.theme.Dim, term.Lit("not created yet"))
 	default:
-		l.Gap(2).Put(m.theme.Warn, term.Sanitise("child exists ("+said+")"))
+		l.Gap(2).Put(m.theme.Warn, m.term.Sanitise("child exists ("+said+")"))
 	}
 	return l.String()
 }
@@ -213,9 +213,9 @@ func (q *queuesPane) timerRow(m *Model, w int, e store.Timer, look look) string 
 	}
 	cols := q.widths[timersTab]
 	l.Gap(1)
-	column(l, "", e.ExecutionID, min(cols.first, max(w/3, 12)))
+	column(m, l, "", e.ExecutionID, min(cols.first, max(w/3, 12)))
 	l.Gap(2)
-	column(l, m.theme.Bold, e.Path, min(cols.second, max(w/4, 10)))
+	column(m, l, m.theme.Bold, e.Path, min(cols.second, max(w/4, 10)))
 	if e.Bad == nil && w >= 90 {
 		l.Gap(2).Put(m.theme.Dim, m.clockText(e.FireAt, 0).Pad(19))
 	}

@@ -8,7 +8,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"treering/internal/term"
 	"treering/store"
 	"treering/ui/layout"
 	"treering/ui/when"
@@ -56,10 +55,10 @@ type queueWidths struct{ seq, first, second int }
 // widest bounds a column; longer ids are cut to it.
 const widest = 60
 
-func (c *queueWidths) of(seq int64, first, second string) {
+func (c *queueWidths) of(m *Model, seq int64, first, second string) {
 	c.seq = max(c.seq, len(strconv.FormatInt(seq, 10)))
-	c.first = max(c.first, term.SanitiseN(first, widest).Width())
-	c.second = max(c.second, term.SanitiseN(second, widest).Width())
+	c.first = max(c.first, m.term.SanitiseN(first, widest).Width())
+	c.second = max(c.second, m.term.SanitiseN(second, widest).Width())
 }
 
 func deref(s *string) string {
@@ -84,7 +83,7 @@ func (q *queuesPane) init(m *Model) {
 			var cols queueWidths
 			for _, e := range q.outbox.items {
 				q.see(m, outboxTab, e.Seq)
-				cols.of(e.Seq, deref(e.TargetID), "")
+				cols.of(m, e.Seq, deref(e.TargetID), "")
 			}
 			q.widths[outboxTab] = cols
 			return q.recheck(m, outboxTab)
@@ -97,7 +96,7 @@ func (q *queuesPane) init(m *Model) {
 			var cols queueWidths
 			for _, e := range q.spawns.items {
 				q.see(m, spawnsTab, e.Seq)
-				cols.of(e.Seq, e.ChildID, e.ParentID)
+				cols.of(m, e.Seq, e.ChildID, e.ParentID)
 			}
 			q.widths[spawnsTab] = cols
 			return q.recheck(m, spawnsTab)
@@ -109,7 +108,7 @@ func (q *queuesPane) init(m *Model) {
 		came: func(m *Model) tea.Cmd {
 			var cols queueWidths
 			for _, e := range q.timers.items {
-				cols.of(0, e.ExecutionID, e.Path)
+				cols.of(m, 0, e.ExecutionID, e.Path)
 			}
 			q.widths[timersTab] = cols
 			return q.recheck(m, timersTab)

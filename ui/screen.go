@@ -49,7 +49,7 @@ func (s *screen) bars()     { s.barRev++ }
 func (m *Model) View() tea.View {
 	v := tea.NewView(m.draw())
 	v.AltScreen = true
-	v.WindowTitle = term.Title("treering " + m.info.Name)
+	v.WindowTitle = m.shown(term.Title("treering " + m.info.Name))
 	if cursor := m.cursor(); cursor != nil {
 		v.Cursor = cursor
 	}
@@ -80,13 +80,21 @@ func (m *Model) draw() string {
 		s.drawn, s.barLines = s.barRev, bars
 	}
 	if !s.whole {
-		s.content = m.compose()
+		s.content = m.shown(m.compose())
 		s.whole = true
 	}
 	if m.dialog != nil || m.overlay != nil {
-		return m.overlaid()
+		return m.shown(m.overlaid())
 	}
 	return s.content
+}
+
+// shown is what is composed, in the characters that the terminal knows.
+func (m *Model) shown(composed string) string {
+	if m.ascii {
+		return term.StyledASCII(composed)
+	}
+	return composed
 }
 
 // drawPane brings a pane's lines up to date and reports whether they changed.
@@ -253,9 +261,9 @@ func (m *Model) headerLine(w int) string {
 	if room >= 40 {
 		l.Put(t.Bold, term.Lit("treering")).Gap(2)
 	}
-	l.Plain(term.Sanitise(m.info.Name).TruncateMiddle(max(room-l.Used(), 4), "…"))
+	l.Plain(m.term.Sanitise(m.info.Name).TruncateMiddle(max(room-l.Used(), 4), "…"))
 	add := func(s string) bool {
-		text := term.Sanitise(s)
+		text := m.term.Sanitise(s)
 		if l.Used()+2+text.Width() > room {
 			return false
 		}

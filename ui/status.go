@@ -20,6 +20,7 @@ type statusLine struct {
 	since  time.Time
 	ofRead bool // it tells of a reading that failed, and goes once none does
 	timed  bool // its end is set
+	stays  bool // until there is a key
 	gen    int
 }
 
@@ -35,7 +36,7 @@ const (
 func (m *Model) say(s string) { m.sayStyled("", s) }
 
 func (m *Model) sayStyled(style paint.Style, s string) {
-	m.status = statusLine{text: term.SanitiseN(s, 400), style: style, since: m.now(), gen: m.status.gen + 1}
+	m.status = statusLine{text: m.term.SanitiseN(s, 400), style: style, since: m.now(), gen: m.status.gen + 1}
 	m.screen.bars()
 }
 
@@ -49,7 +50,7 @@ func (m *Model) unsay() {
 // explorer that is left alone, and happens once.
 func (m *Model) expire() tea.Cmd {
 	s := &m.status
-	if s.text.Empty() || s.timed || s.style == m.theme.Error {
+	if s.text.Empty() || s.timed || s.stays {
 		return nil
 	}
 	s.timed = true
@@ -82,6 +83,7 @@ func (m *Model) failed(what string, err error) {
 		s += " (R tries again)"
 	}
 	m.sayStyled(m.theme.Error, s)
+	m.status.stays = true
 }
 
 // fade takes a message away that was there long enough when a key is pressed.
@@ -187,7 +189,7 @@ func (c *countsState) summary() string {
 
 // clockText is a stored time as the screen shows it.
 func (m *Model) clockText(seconds float64, digits int) term.Text {
-	return term.Sanitise(when.Clock(seconds, m.now(), m.zone, digits))
+	return m.term.Sanitise(when.Clock(seconds, m.now(), m.zone, digits))
 }
 
 // until is the distance from now to a stored time, in seconds.

@@ -264,14 +264,14 @@ func (t *tracePane) row(m *Model, s tracefeed.Step, w int, look look) string {
 	digits := len(strconv.FormatInt(max(t.ring.Last, 0), 10))
 	l.Put(m.theme.Dim, term.Lit(strconv.FormatInt(s.Index, 10)).PadLeft(digits)).Gap(1)
 	if s.Bad != nil {
-		return l.Put(m.theme.Error, term.SanitiseN("cannot be read: "+s.Bad.Err.Error(), w)).String()
+		return l.Put(m.theme.Error, m.term.SanitiseN("cannot be read: "+s.Bad.Err.Error(), w)).String()
 	}
 	if w >= timedWidth {
 		at := term.Text{}
 		if s.Timed {
 			// The date is in the detail; here rows are told apart by the time of day.
 			clock := when.Clock(s.At, m.now(), m.zone, 0)
-			at = term.Sanitise(clock[strings.LastIndexByte(clock, ' ')+1:])
+			at = m.term.Sanitise(clock[strings.LastIndexByte(clock, ' ')+1:])
 		}
 		l.Put(m.theme.Dim, at.Pad(8)).Gap(1)
 	}
@@ -282,28 +282,28 @@ func (t *tracePane) row(m *Model, s tracefeed.Step, w int, look look) string {
 	l.Plain(took.PadLeft(7)).Gap(1)
 	// What is left is shared: the event, then the states, then the actions.
 	left := l.Left()
-	event := stepEvent(s)
+	event := stepEvent(m.term, s)
 	l.Plain(event.Truncate(min(max(left/3, 10), 24), "…").Pad(min(max(left/3, 10), 24))).Gap(1)
-	l.Plain(stepPath(m.theme, s))
+	l.Plain(stepPath(m.term, m.theme, s))
 	if len(s.Actions) > 0 {
-		l.Put(m.theme.Dim, term.Spaces(2).Plus(joined(s.Actions)))
+		l.Put(m.theme.Dim, term.Spaces(2).Plus(joined(m.term, s.Actions)))
 	}
 	return l.String()
 }
 
 // stepEvent is a step's event, as far as it is known.
-func stepEvent(s tracefeed.Step) term.Text {
+func stepEvent(profile term.Profile, s tracefeed.Step) term.Text {
 	switch {
 	case s.KindUnknown:
 		return term.Lit("kind not recorded")
 	case s.EventKind == "":
 		return term.Lit("(no kind)")
 	}
-	return term.SanitiseN(s.EventKind, 200)
+	return profile.SanitiseN(s.EventKind, 200)
 }
 
 // stepPath is from -> to.
-func stepPath(theme *paint.Theme, s tracefeed.Step) term.Text {
+func stepPath(profile term.Profile, theme *paint.Theme, s tracefeed.Step) term.Text {
 	arrow := term.Spaces(1).Plus(theme.Arrow, term.Spaces(1))
 	name := func(p *string) term.Text {
 		switch {
@@ -312,7 +312,7 @@ func stepPath(theme *paint.Theme, s tracefeed.Step) term.Text {
 		case *p == "":
 			return term.Lit("(half-way)")
 		}
-		return term.SanitiseN(*p, 400)
+		return profile.SanitiseN(*p, 400)
 	}
 	if s.From == nil {
 		return theme.Arrow.Plus(term.Spaces(1), name(s.To))

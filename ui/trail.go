@@ -160,14 +160,14 @@ func (t *trailPane) name(m *Model, r treeview.Ref) term.Text {
 	x := t.index
 	if mb, ok := m.tree.members[x.ID(r)]; ok {
 		if mb.state {
-			return m.theme.Here.Plus(term.Spaces(1), term.SanitiseN(*mb.summary.ActivePath, 60))
+			return m.theme.Here.Plus(term.Spaces(1), m.term.SanitiseN(*mb.summary.ActivePath, 60))
 		}
-		return term.SanitiseN(shortMember(x, r), 60)
+		return m.term.SanitiseN(shortMember(x, r), 60)
 	}
 	if title := x.Title(r); x.Known(r) && title != "" {
-		return term.SanitiseN(title, 60)
+		return m.term.SanitiseN(title, 60)
 	}
-	return term.SanitiseN(x.ID(r), 60)
+	return m.term.SanitiseN(x.ID(r), 60)
 }
 
 func (t *trailPane) row(m *Model, r treeview.Ref, w int, look look) string {
@@ -179,9 +179,9 @@ func (t *trailPane) row(m *Model, r treeview.Ref, w int, look look) string {
 	}
 	l.Put(m.theme.Dim, term.Lit(mark))
 	if mb, ok := m.tree.members[x.ID(r)]; ok && !mb.state {
-		l.Plain(t.name(m, r)).Gap(2).Put(m.theme.Status(mb.summary.Status), statusText(mb.summary))
+		l.Plain(t.name(m, r)).Gap(2).Put(m.theme.Status(mb.summary.Status), statusText(m.term, mb.summary))
 	} else if x.Known(r) && m.tree.of.kind == session {
-		l.Put(m.theme.Info, term.SanitiseN(x.Kind(r), 14).Pad(kindColumn)).Gap(1).Plain(t.name(m, r))
+		l.Put(m.theme.Info, m.term.SanitiseN(x.Kind(r), 14).Pad(kindColumn)).Gap(1).Plain(t.name(m, r))
 	} else {
 		l.Plain(t.name(m, r))
 	}

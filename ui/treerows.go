@@ -26,7 +26,7 @@ func (t *treePane) title(m *Model) (name, note term.Text) {
 		}
 		// The counts stay whole; the name yields, then the heads.
 		room := m.screen.layout.Rects[layout.Tree].W - 4 - 4 - len("Tree . ")
-		id := term.SanitiseN(t.of.id, 60)
+		id := m.term.SanitiseN(t.of.id, 60)
 		if note = note.Plus(rest); room-note.Width() < min(id.Width(), 6) {
 			note = nodes.Plus(rest)
 		}
@@ -36,7 +36,7 @@ func (t *treePane) title(m *Model) (name, note term.Text) {
 		if r, ok := x.Find(top); ok {
 			top = x.ID(x.Root(r))
 		}
-		name = term.Lit("Family ").Plus(m.theme.Dot, term.Spaces(1), term.SanitiseN(top, 60))
+		name = term.Lit("Family ").Plus(m.theme.Dot, term.Spaces(1), m.term.SanitiseN(top, 60))
 		n := 0
 		for _, mb := range t.members {
 			if !mb.state {
@@ -120,13 +120,13 @@ func (t *treePane) nodeRow(m *Model, i int, r treeview.Ref, w int, look look) st
 	l := rowStart(m, w, look)
 	l.Put(m.theme.Dim, flat.Gutter(i, m.theme.Tree, t.levels))
 	if !x.Known(r) {
-		return l.Plain(term.SanitiseN(x.ID(r), w)).Put(m.theme.Warn, flat.Note(r)).String()
+		return l.Plain(m.term.SanitiseN(x.ID(r), w)).Put(m.theme.Warn, flat.Note(r)).String()
 	}
-	kind := term.SanitiseN(x.Kind(r), 14).Pad(kindColumn)
+	kind := m.term.SanitiseN(x.Kind(r), 14).Pad(kindColumn)
 	l.Put(m.theme.Info, kind).Gap(1)
 	// What a fold hides and what is odd about a node is said first, the title has
 	// the rest.
 	note := flat.Note(r)
-	l.Plain(term.SanitiseN(x.Title(r), w).Truncate(max(l.Left()-note.Width(), minTitle), "…"))
+	l.Plain(m.term.SanitiseN(x.Title(r), w).Truncate(max(l.Left()-note.Width(), minTitle), "…"))
 	return l.Put(m.theme.Dim, note).String()
 }

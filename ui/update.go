@@ -3,6 +3,7 @@ package ui
 import (
 	tea "charm.land/bubbletea/v2"
 
+	"treering/internal/term"
 	"treering/ui/layout"
 )
 
@@ -19,6 +20,12 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = max(msg.Width, 0), max(msg.Height, 0)
 		m.screen.relayout()
+	case tea.BackgroundColorMsg:
+		cmd = m.background(!msg.IsDark())
+	case tea.ModeReportMsg:
+		if term.ConfirmsGraphemes(msg.Mode, msg.Value) {
+			cmd = m.graphemes()
+		}
 	default:
 		return m, nil
 	}

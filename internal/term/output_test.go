@@ -163,3 +163,35 @@ func TestStyled(t *testing.T) {
 		t.Errorf("StyledCut = %q", got)
 	}
 }
+
+func TestColourDepth(t *testing.T) {
+	for env, want := range map[string]Depth{
+		"TERM=xterm":                         SixteenColours,
+		"TERM=xterm-256color":                EightBit,
+		"TERM=xterm COLORTERM=truecolor":     TrueColour,
+		"TERM=xterm-kitty":                   TrueColour,
+		"TERM=xterm-direct":                  TrueColour,
+		"TERM=tmux-256color":                 EightBit,
+		"TERM=screen COLORTERM=truecolor":    EightBit,
+		"TERM=xterm TMUX=/x COLORTERM=24bit": EightBit,
+		"TERM=vt100":                         NoColours,
+		"TERM=xterm-mono":                    NoColours,
+		"TERM=dumb COLORTERM=truecolor":      NoColours,
+		"TERM=xterm NO_COLOR=0":              NoColours,
+		"TERM=xterm CLICOLOR=0":              NoColours,
+		"TERM=xterm CLICOLOR=1":              SixteenColours,
+		"TERM=vt100 CLICOLOR_FORCE=1":        SixteenColours,
+	} {
+		if got := ColourDepth(strings.Fields(env)); got != want {
+			t.Errorf("%s: %d, want %d", env, got, want)
+		}
+	}
+}
+
+func TestLightBackground(t *testing.T) {
+	for env, want := range map[string]bool{"": false, "COLORFGBG=0;15": true, "COLORFGBG=15;0": false, "COLORFGBG=0;7": true, "COLORFGBG=12;8": false, "COLORFGBG=x": false, "COLORFGBG=0;default": false} {
+		if got := LightBackground(strings.Fields(env)); got != want {
+			t.Errorf("%q: %v", env, got)
+		}
+	}
+}

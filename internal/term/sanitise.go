@@ -35,6 +35,9 @@ func (r Rule) String() string {
 type Profile struct {
 	// Rule is how the terminal counts cells.
 	Rule Rule
+	// ASCII is whether only ASCII may be shown. Everything else is spelled as
+	// an escape then, and the rule makes no difference.
+	ASCII bool
 }
 
 // Sanitise turns any string into one safe line under the [Wcwidth] rule.
@@ -61,17 +64,24 @@ func (p Profile) Sanitise(s string) Text {
 func (p Profile) SanitiseBytes(b []byte) Text { return p.Sanitise(string(b)) }
 
 // SanitiseN is Sanitise(s).Truncate(maxCells, "…"), but reads no more of s
-// than those cells need.
+// than those cells need. Under an ASCII profile the end is a tilde.
 func (p Profile) SanitiseN(s string, maxCells int) Text {
 	if maxCells <= 0 {
 		return Text{}
 	}
-	return p.sanitise(s, maxCells).Truncate(maxCells, "…")
+	tail := elided
+	if p.ASCII {
+		tail = asciiElided
+	}
+	return p.sanitise(s, maxCells).Truncate(maxCells, tail)
 }
 
 // sanitise converts s until the result is wider than limit or s ends. Where it
 // stops early, what it returns is wider than limit by one mark at most.
 func (p Profile) sanitise(s string, limit int) Text {
+	if p.ASCII {
+		return spelled(s, limit)
+	}
 	n, w := plainRun(s, limit)
 	if n == len(s) {
 		return Text{s, w}

@@ -8,9 +8,8 @@ import (
 	"treering/treeview"
 )
 
-// Theme is how things look. Colours are the terminal's own sixteen, of which
-// only those are used that read on light and on dark backgrounds; a terminal
-// without colours keeps the attributes, and no meaning rests on either.
+// Theme is how things look. No meaning rests on a colour: every style belongs to
+// a word or a mark that says the same.
 type Theme struct {
 	Dim, Bold, Key                      Style
 	Selected                            Style // the selected row of the focused pane
@@ -29,16 +28,14 @@ type Theme struct {
 // Joints are the pieces where rules meet walls.
 type Joints struct{ Left, Right, Both, Down term.Text }
 
-// Default returns the theme. ascii draws with ASCII characters only.
-func Default(ascii bool) *Theme {
+// Default returns the theme for a terminal of sixteen colours of which nothing is
+// known. ascii draws with ASCII characters only.
+func Default(ascii bool) *Theme { return New(Dark16, ascii) }
+
+// New returns a theme in the colours of a scheme. ascii draws with ASCII
+// characters only.
+func New(s Scheme, ascii bool) *Theme {
 	t := &Theme{
-		Dim: SGR("2"), Bold: SGR("1"), Key: SGR("1"),
-		Selected: SGR("7"),
-		Border:   SGR("2"), BorderFocus: SGR("1;36"),
-		Title: "", TitleFocus: SGR("1;36"),
-		Error: SGR("1;31"), Warn: SGR("33"), Good: SGR("32"), Info: SGR("36"),
-		Added: SGR("32"), Removed: SGR("31"), Changed: SGR("33"),
-		ReadOnly: SGR("1"), Writable: SGR("1;35"),
 		Tree: treeview.Unicode(),
 		Rule: term.Lit("─"), RuleFocus: term.Lit("━"), Wall: term.Lit("│"),
 		Mark: term.Lit("›"), NoMark: term.Lit(" "), FocusMark: term.Lit("▸"),
@@ -46,6 +43,7 @@ func Default(ascii bool) *Theme {
 		Join:    Joints{Left: term.Lit("┤"), Right: term.Lit("├"), Both: term.Lit("┼"), Down: term.Lit("┬")},
 		Corners: [4]term.Text{term.Lit("┌"), term.Lit("┐"), term.Lit("└"), term.Lit("┘")},
 	}
+	t.colour(s)
 	if ascii {
 		t.Tree = treeview.ASCII()
 		t.Rule, t.RuleFocus, t.Wall = term.Lit("-"), term.Lit("="), term.Lit("|")
@@ -55,6 +53,14 @@ func Default(ascii bool) *Theme {
 		t.Join, t.Corners = Joints{plus, plus, plus, plus}, [4]term.Text{plus, plus, plus, plus}
 	}
 	return t
+}
+
+// Styles are the theme's styles, always in the same order.
+func (t *Theme) Styles() []Style {
+	return []Style{
+		t.Dim, t.Bold, t.Key, t.Selected, t.Border, t.BorderFocus, t.Title, t.TitleFocus, t.Error, t.Warn, t.Good, t.Info,
+		t.Added, t.Removed, t.Changed, t.ReadOnly, t.Writable,
+	}
 }
 
 // Status is the style of a status word. The word itself is always there too.
