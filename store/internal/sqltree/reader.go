@@ -1,6 +1,8 @@
 package sqltree
 
 import (
+	"strings"
+
 	"zombiezen.com/go/sqlite"
 
 	"treering/store"
@@ -9,19 +11,22 @@ import (
 // reader turns rows of [selectNode] into nodes. Lists of a million nodes go
 // through it. Of neighbouring rows the kinds are mostly the same, and the parent
 // mostly is the node before or the parent of the node before: such strings are
-// shared, which halves both the time and what a whole tree takes in memory.
+// shared, and the others lie in pieces of many. That takes a third of the time of a
+// string each. Ids and data lie apart, so that whoever keeps the ids of a tree
+// does not keep its data.
 type reader struct {
 	id, parent, kind string // of the row before
 	parents          []string
-	scratch          [store.MaxIDBytes]byte
+	names, data      pieces
+	value            [1024]byte // the column that is read; a longer one is a string of its own
 }
 
 // node reads the row that the statement is on.
 func (r *reader) node(row *sqlite.Stmt) store.Node {
-	n := store.Node{ID: row.ColumnText(0), Data: store.JSON(row.ColumnText(3))}
-	r.kind = r.text(row, 2, r.kind, "")
+	n := store.Node{ID: r.text(row, 0, &r.names), Data: store.JSON(r.text(row, 3, &r.data))}
+	r.kind = r.shared(row, 2, r.kind, "")
 	n.Kind = r.kind
-	if parent := r.text(row, 1, r.id, r.parent); parent != "" || !row.ColumnIsNull(1) {
+	if parent := r.shared(row, 1, r.id, r.parent); parent != "" || !row.ColumnIsNull(1) {
 		n.ParentID = r.pointer(parent)
 		r.parent = parent
 	}
@@ -29,20 +34,27 @@ func (r *reader) node(row *sqlite.Stmt) store.Node {
 	return n
 }
 
-// text reads a column and returns a or b where it holds the same.
-func (r *reader) text(row *sqlite.Stmt, col int, a, b string) string {
-	size := row.ColumnLen(col)
-	if size > len(r.scratch) {
-		return row.ColumnText(col)
+// text reads a column.
+func (r *reader) text(row *sqlite.Stmt, col int, p *pieces) string {
+	n := row.ColumnBytes(col, r.value[:])
+	if n == len(r.value) {
+		return row.ColumnText(col) // there may be more of it
 	}
-	row.ColumnBytes(col, r.scratch[:size])
-	switch got := r.scratch[:size]; {
+	return p.add(r.value[:n])
+}
+
+// shared reads a column and returns a or b where it holds the same.
+func (r *reader) shared(row *sqlite.Stmt, col int, a, b string) string {
+	n := row.ColumnBytes(col, r.value[:])
+	switch got := r.value[:n]; {
+	case n == len(r.value):
+		return row.ColumnText(col)
 	case string(got) == a:
 		return a
 	case string(got) == b:
 		return b
 	default:
-		return string(got)
+		return r.names.add(got)
 	}
 }
 
@@ -54,6 +66,30 @@ func (r *reader) pointer(s string) *string {
 	}
 	r.parents = append(r.parents, s)
 	return &r.parents[len(r.parents)-1]
+}
+
+// The pieces that strings lie in, in bytes. A string that is kept keeps its piece.
+const (
+	firstPiece = 256
+	lastPiece  = 16 << 10
+)
+
+// pieces makes strings that lie next to each other in memory, in pieces that grow:
+// one row takes little, a long list few allocations.
+type pieces struct {
+	b    strings.Builder
+	size int
+}
+
+func (p *pieces) add(text []byte) string {
+	if p.b.Cap()-p.b.Len() < len(text) {
+		p.size = max(firstPiece, len(text), min(lastPiece, 4*p.size))
+		p.b = strings.Builder{}
+		p.b.Grow(p.size)
+	}
+	from := p.b.Len()
+	p.b.Write(text) // never fails
+	return p.b.String()[from:]
 }
 
 // seeker reads nodes of one tree by their ids.

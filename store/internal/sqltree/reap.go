@@ -16,7 +16,7 @@ const (
 
 const (
 	deletedTree = "SELECT tree FROM tree_sessions WHERE id IS NULL LIMIT 1"
-	nodeSizes   = "SELECT id, octet_length(data) FROM tree_nodes INDEXED BY tree_nodes_id WHERE tree = ? ORDER BY id"
+	nodeSizes   = "SELECT id, octet_length(data) FROM tree_nodes INDEXED BY tree_nodes_id WHERE tree = +? ORDER BY id"
 )
 
 // markDeleted takes the id from a tree: nobody finds it any more.

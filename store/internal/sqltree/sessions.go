@@ -166,7 +166,7 @@ func (s *Store) DeleteSession(ctx context.Context, id string) (bool, error) {
 // milliseconds.
 const purgeBatch = 1000
 
-const listExpired = "SELECT tree FROM tree_sessions WHERE tree > ? AND id IS NOT NULL AND expires_at <= ? ORDER BY tree LIMIT ?"
+const listExpired = "SELECT tree FROM tree_sessions WHERE tree > ? AND id IS NOT NULL AND expires_at <= ? ORDER BY tree"
 
 // PurgeExpired implements [store.TreeStore]. Many expired trees are purged in
 // several transactions; an error comes with the number of those purged before.
@@ -181,11 +181,10 @@ func (s *Store) PurgeExpired(ctx context.Context) (int, error) {
 				func(q *sqlite.Stmt) {
 					q.BindInt64(1, after)
 					q.BindFloat(2, now)
-					q.BindInt64(3, purgeBatch)
 				},
 				func(row *sqlite.Stmt) bool {
 					batch = append(batch, row.ColumnInt64(0))
-					return true
+					return len(batch) < purgeBatch
 				})
 			if err != nil {
 				return err
@@ -249,15 +248,14 @@ func (s *Store) ListSessions(ctx context.Context, f store.SessionFilter, page st
 				q.BindText(1, "") // every id comes after it, and no deleted tree's NULL
 			}
 			q.BindFloat(2, s.now())
-			q.BindInt64(3, int64(limit)+1)
 			switch {
 			case one:
-				q.BindText(4, only[0])
+				q.BindText(3, only[0])
 			case f.Kinds != nil:
-				q.BindText(4, jsonList(only))
+				q.BindText(3, jsonList(only))
 			}
 			if len(not) > 0 {
-				q.BindText(5, jsonList(not))
+				q.BindText(4, jsonList(not))
 			}
 		}, func(row *sqlite.Stmt) bool {
 			if len(out.Items) == limit {
@@ -281,14 +279,14 @@ func listSessions(one, only, not bool) string {
 	query := "SELECT id, kind, expires_at FROM tree_sessions WHERE id > ?1 AND (expires_at IS NULL OR expires_at > ?2)"
 	switch {
 	case one:
-		query += " AND kind = ?4"
+		query += " AND kind = +?3"
 	case only:
-		query += " AND +kind IN (SELECT value FROM json_each(?4))"
+		query += " AND +kind IN (SELECT value FROM json_each(?3))"
 	}
 	if not {
-		query += " AND kind NOT IN (SELECT value FROM json_each(?5))"
+		query += " AND kind NOT IN (SELECT value FROM json_each(?4))"
 	}
-	return query + " ORDER BY id LIMIT ?3"
+	return query + " ORDER BY id"
 }
 
 // kindList puts a selection into a form that is equal for equal selections, less
