@@ -65,12 +65,17 @@ func (c Commit) checkIdentity() error {
 	// A foreign row may hold a NUL in its id, and may be written; what no JSON can
 	// hold may not, since the blob would then name another id than its row.
 	foreign := e.members != nil && e.Version > 0
-	for _, f := range [...]struct{ field, text string }{
-		{"execution id", e.ID}, {"definition id", e.DefinitionID}, {"status", string(e.Status)}, {"root path", e.RootPath},
-	} {
-		if err := checkText(f.field, f.text, foreign); err != nil {
-			return err
-		}
+	if err := checkText("execution id", e.ID, foreign); err != nil {
+		return err
+	}
+	if err := checkText("definition id", e.DefinitionID, foreign); err != nil {
+		return err
+	}
+	if err := checkText("status", string(e.Status), foreign); err != nil {
+		return err
+	}
+	if err := checkText("root path", e.RootPath, foreign); err != nil {
+		return err
 	}
 	for _, f := range [...]struct {
 		field string
@@ -109,18 +114,42 @@ func CheckExecutionID(id string) error {
 
 // checkText refuses what cannot stand in JSON unchanged.
 func checkText(field, text string, nul bool) error {
-	if !utf8.ValidString(text) || !nul && strings.IndexByte(text, 0) >= 0 {
-		return &ValueError{field, "must be valid UTF-8 without NUL", ErrNotText}
+	if isPlain(text) || utf8.ValidString(text) && (nul || strings.IndexByte(text, 0) < 0) {
+		return nil
 	}
-	return nil
+	return &ValueError{field, "must be valid UTF-8 without NUL", ErrNotText}
+}
+
+// isPlain reports whether text is ASCII without NUL, as nearly all names are.
+func isPlain(text string) bool {
+	i := 0
+	for ; i+8 <= len(text); i += 8 {
+		if w := eight(text, i); (w|(w-ones)&^w)&highs != 0 {
+			return false
+		}
+	}
+	for ; i < len(text); i++ {
+		if c := text[i]; c == 0 || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 func (c Commit) checkCompanions() error {
-	for _, em := range c.Emits {
-		for _, f := range [...]struct{ field, text string }{{"event id", em.Event.ID}, {"event kind", em.Event.Kind}, {"emit target", deref(em.TargetID)}} {
-			if err := checkText(f.field, f.text, true); err != nil {
-				return err
-			}
+	for i := range c.Emits {
+		em := &c.Emits[i]
+		if err := checkText("event id", em.Event.ID, true); err != nil {
+			return err
+		}
+		if err := checkText("event kind", em.Event.Kind, true); err != nil {
+			return err
+		}
+		if em.TargetID == nil {
+			continue
+		}
+		if err := checkText("emit target", *em.TargetID, true); err != nil {
+			return err
 		}
 	}
 	for _, s := range c.Spawns {
@@ -195,13 +224,6 @@ func copyText(s *string) *string {
 	}
 	t := *s
 	return &t
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // CheckTrace refuses a trace step that is not a JSON object.

@@ -309,14 +309,16 @@ func (ev Event) Encode() (JSON, error) {
 }
 
 func (ev *Event) check() error {
-	if err := checkField("event data", orEmpty(ev.Data, EmptyObject), Object); err != nil {
-		return err
+	if ev.Data != "" {
+		if err := checkField("event data", orEmpty(ev.Data, EmptyObject), Object); err != nil {
+			return err
+		}
 	}
 	for _, t := range [...]struct {
 		key string
 		at  JSON
 	}{{"created_time", ev.CreatedTime}, {"received_time", ev.ReceivedTime}} {
-		if orEmpty(t.at, Null) == Null {
+		if t.at == "" || orEmpty(t.at, Null) == Null {
 			continue
 		}
 		if _, err := ParseJSON(string(t.at)); err != nil {
@@ -324,74 +326,4 @@ func (ev *Event) check() error {
 		}
 	}
 	return nil
-}
-
-// Summary is what lists, counts, families and filters know of an execution.
-type Summary struct {
-	ID           string
-	DefinitionID string
-	Status       Status // "" where the blob could not be read
-	Outcome      *string
-	Error        *string
-	ActivePath   *string
-	RootPath     string
-	Version      int64
-	ParentID     *string
-	CreatedAt    JSON // epoch seconds as written, null or absent
-	UpdatedAt    JSON
-	FinishedAt   JSON
-	ExpiresAt    JSON
-	Drift        []Drift
-	// Bad is set where the row could not be read whole. The columns are still there.
-	Bad *RowError
-}
-
-// SummaryOf is the summary of an execution in hand.
-func SummaryOf(e *Execution) Summary {
-	c := e.Clone()
-	return Summary{
-		ID: c.ID, DefinitionID: c.DefinitionID, Status: c.Status, Outcome: c.Outcome, Error: c.Error,
-		ActivePath: c.ActivePath, RootPath: c.RootPath, Version: c.Version, ParentID: c.ParentID,
-		CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, FinishedAt: c.FinishedAt, ExpiresAt: c.ExpiresAt, Drift: c.Drift,
-	}
-}
-
-// isMember says which members an execution is made of. A summary reads all of
-// them: what would fail a load is to be seen in the list.
-func isMember(key string) bool {
-	switch key {
-	case "id", "definition_id", "definition_fqn", "root_path", "status", "outcome", "error", "active_path", "history",
-		"context", "processed_events", "version", "priority", "parent_id", "child_id", "deferred", "children", "invoke_seq",
-		"created_at", "updated_at", "finished_at", "expires_at":
-		return true
-	}
-	return false
-}
-
-// SummaryOfRow reads the summary out of a row. It never fails: what could not be
-// read is in Bad, so that one bad row is one bad row.
-func SummaryOfRow(id, definitionID string, version int64, data []byte) Summary {
-	return SummaryOfText(id, definitionID, version, string(data))
-}
-
-// SummaryOfText is SummaryOfRow for a blob in hand as a string, of which the
-// summary's texts are parts.
-func SummaryOfText(id, definitionID string, version int64, data string) Summary {
-	s := Summary{ID: id, DefinitionID: definitionID, Version: version}
-	var room [usualMembers]Member
-	c, err := newCodec("execution", data, room[:0], isMember)
-	if err != nil {
-		s.Bad = &RowError{Table: "executions", Key: id, Err: err, Raw: []byte(data)}
-		return s
-	}
-	var e Execution
-	c.execution(&e)
-	s.Status, s.Outcome, s.Error = e.Status, e.Outcome, e.Error
-	s.ActivePath, s.ParentID, s.RootPath = e.ActivePath, e.ParentID, e.RootPath
-	s.CreatedAt, s.UpdatedAt, s.FinishedAt, s.ExpiresAt = e.CreatedAt, e.UpdatedAt, e.FinishedAt, e.ExpiresAt
-	s.Drift = drift(id, definitionID, version, c.members)
-	if c.err != nil {
-		s.Bad = &RowError{Table: "executions", Key: id, Err: c.err, Raw: []byte(data)}
-	}
-	return s
 }

@@ -104,6 +104,12 @@ func ParseStrictJSON(text string) (JSON, error) {
 }
 
 func parseText(text string, strict bool) (JSON, error) {
+	if !strict {
+		start := skipSpace(text, 0)
+		if end := valueEnd(text, start); end >= 0 && skipSpace(text, end) == len(text) {
+			return JSON(text[start:end]), nil
+		}
+	}
 	if at := invalidUTF8(text); at >= 0 {
 		return "", &SyntaxError{at, "invalid UTF-8"}
 	}

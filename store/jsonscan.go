@@ -243,15 +243,8 @@ func scanString(s string, i int) (int, error) {
 // after i is: by far the most of any text is none of them, so eight bytes are
 // looked at in one step.
 func skipPlain(s string, i int) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(s); i += 8 {
-		w := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
-			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
-		// A byte b is below n where the top bit of (b - n) &^ b is set. The lowest such
-		// bit is exact; a borrow can only spoil those above it.
-		quote, slash := w^(ones*'"'), w^(ones*'\\')
-		found := ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*0x20)&^w) & highs
-		if found != 0 {
+		if found := special(eight(s, i)); found != 0 {
 			return i + bits.TrailingZeros64(found)/8
 		}
 	}

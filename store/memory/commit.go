@@ -33,7 +33,16 @@ func (s *Executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 	}
 	var seqs []int64
 	var mails []entry[mail]
-	if n := len(c.Emits); n > 0 {
+	switch n := len(c.Emits); n {
+	case 0:
+	case 1:
+		// Nearly all that emit anything emit one event: one allocation does.
+		one := new(struct {
+			seqs  [1]int64
+			mails [1]entry[mail]
+		})
+		seqs, mails = one.seqs[:], one.mails[:]
+	default:
 		seqs, mails = make([]int64, n), make([]entry[mail], n)
 	}
 	if err := s.write(ctx); err != nil {

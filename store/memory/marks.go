@@ -6,19 +6,24 @@ import (
 )
 
 // marks is the set of event ids that one execution has handled. It only grows,
-// by one with every event, so it is made for that: the ids lie end to end in one
-// buffer, and a table of numbers finds them. There is nothing in it for the
+// by one with every event, so it is made for that: the ids lie end to end in a few
+// buffers, and a table of numbers finds them. There is next to nothing in it for the
 // garbage collector to follow, and growing reads memory in order, where a map of
 // strings would visit every string again.
 type marks struct {
-	ids   []byte   // each id behind its length
-	slots []uint64 // open addressing: tag and offset+1; 0 is free
+	ids   [][]byte // each id behind its length, in buffers that are filled one after the other
+	slots []uint64 // open addressing: tag and place+1; 0 is free
 	n     int
 }
 
+// place says where an id is: the number of its buffer, and the offset in it.
+type place uint64
+
 const (
-	offsetBits = 40 // a terabyte of ids
-	offsetMask = 1<<offsetBits - 1
+	bufferBits = 15 // a buffer has 32 KiB, or one id that is longer
+	bufferSize = 1 << bufferBits
+	placeBits  = 40 // a terabyte of ids
+	placeMask  = 1<<placeBits - 1
 	minSlots   = 8
 )
 
@@ -41,13 +46,31 @@ func (m *marks) add(seed maphash.Seed, id string) {
 	if found {
 		return
 	}
-	m.slots[at] = entryOf(hash, len(m.ids))
-	m.ids = binary.AppendUvarint(m.ids, uint64(len(id)))
-	m.ids = append(m.ids, id...)
+	m.slots[at] = entryOf(hash, m.keep(id))
 	m.n++
 }
 
-func entryOf(hash uint64, offset int) uint64 { return hash&^offsetMask | uint64(offset+1) }
+// keep puts id behind the others. What was kept is not moved again once it fills a
+// buffer.
+func (m *marks) keep(id string) place {
+	size := len(id) + binary.MaxVarintLen64
+	last := len(m.ids) - 1
+	switch {
+	case last < 0:
+		m.ids = append(m.ids, nil) // grows with its ids: most executions have few
+		last = 0
+	case len(m.ids[last])+size > bufferSize:
+		m.ids = append(m.ids, make([]byte, 0, max(bufferSize, size)))
+		last++
+	}
+	buffer := m.ids[last]
+	at := place(last)<<bufferBits | place(len(buffer))
+	buffer = binary.AppendUvarint(buffer, uint64(len(id)))
+	m.ids[last] = append(buffer, id...)
+	return at
+}
+
+func entryOf(hash uint64, at place) uint64 { return hash&^placeMask | uint64(at+1) }
 
 // slot is where id is, or the free slot where it belongs.
 func (m *marks) slot(hash uint64, id string) (at uint64, found bool) {
@@ -57,33 +80,35 @@ func (m *marks) slot(hash uint64, id string) (at uint64, found bool) {
 		if s == 0 {
 			return at, false
 		}
-		if (s^hash)&^offsetMask == 0 {
-			if got, _ := m.at(int(s&offsetMask) - 1); string(got) == id {
+		if (s^hash)&^placeMask == 0 {
+			where := place(s&placeMask) - 1
+			if got, _ := next(m.ids[where>>bufferBits][where&(bufferSize-1):]); string(got) == id {
 				return at, true
 			}
 		}
 	}
 }
 
-// at is the id at an offset and the offset of the next.
-func (m *marks) at(offset int) (id []byte, next int) {
-	n, used := binary.Uvarint(m.ids[offset:])
-	offset += used
-	next = offset + int(n)
-	return m.ids[offset:next], next
+// next is the id at the start of b, and its size with the length before it.
+func next(b []byte) (id []byte, size int) {
+	n, used := binary.Uvarint(b)
+	size = used + int(n)
+	return b[used:size], size
 }
 
 func (m *marks) grow(seed maphash.Seed) {
 	m.slots = make([]uint64, max(minSlots, 2*len(m.slots)))
 	mask := uint64(len(m.slots) - 1)
-	for offset := 0; offset < len(m.ids); {
-		id, next := m.at(offset)
-		hash := maphash.Bytes(seed, id)
-		at := hash & mask
-		for m.slots[at] != 0 {
-			at = (at + 1) & mask
+	for k, buffer := range m.ids {
+		for offset := 0; offset < len(buffer); {
+			id, size := next(buffer[offset:])
+			hash := maphash.Bytes(seed, id)
+			at := hash & mask
+			for m.slots[at] != 0 {
+				at = (at + 1) & mask
+			}
+			m.slots[at] = entryOf(hash, place(k)<<bufferBits|place(offset))
+			offset += size
 		}
-		m.slots[at] = entryOf(hash, offset)
-		offset = next
 	}
 }

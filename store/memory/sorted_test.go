@@ -69,7 +69,7 @@ func TestMarksAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var m marks
 		model := map[string]bool{}
-		ids := rapid.SliceOf(rapid.OneOf(rapid.StringN(0, 3, -1), rapid.StringMatching(`event-[0-9]{1,4}`), rapid.Just(strings.Repeat("long", 100)))).Draw(t, "ids")
+		ids := rapid.SliceOf(rapid.OneOf(rapid.StringN(0, 3, -1), rapid.StringMatching(`event-[0-9]{1,4}`), rapid.SampledFrom([]string{strings.Repeat("long", 100), strings.Repeat("half", bufferSize/8), strings.Repeat("whole", bufferSize/5), strings.Repeat("more", bufferSize)}))).Draw(t, "ids")
 		for i, id := range ids {
 			if m.has(seed, id) != model[id] {
 				t.Fatalf("has(%q) says otherwise than the model before mark %d", id, i)
@@ -94,6 +94,9 @@ func TestMarksAgainstAModel(t *testing.T) {
 		if m.has(seed, strconv.Itoa(i)) != (i < 100_000) {
 			t.Fatalf("mark %d", i)
 		}
+	}
+	if len(m.ids) < 2 {
+		t.Fatalf("%d buffers", len(m.ids))
 	}
 }
 

@@ -19,17 +19,18 @@ func (e *executions) Counts(ctx context.Context) (store.Counts, error) {
 		noun: tableExecutions, table: e.sql.executions, columns: executionColumns(), order: []string{"id"},
 		scope: e.scopeOf("counts", ""),
 	}
+	var r rowReader
 	for req := (store.PageRequest{}); ; {
 		part := store.Counts{ByStatus: make(map[store.Status]int64)}
 		tally.read = func(row listRow) (struct{}, bool, int) {
 			part.Executions++
-			status, size, readable := countedStatus(row)
-			if readable {
+			r.next(row)
+			if status, readable := r.status(); readable {
 				part.ByStatus[store.Status(strings.ToUpper(string(status)))]++
 			} else {
 				part.Unreadable++
 			}
-			return struct{}{}, false, size
+			return struct{}{}, false, len(r.data)
 		}
 		var next string
 		err := e.read(ctx, func(conn *sqlite.Conn) error {
@@ -79,19 +80,4 @@ func (e *executions) Counts(ctx context.Context) (store.Counts, error) {
 		}
 	}
 	return c, missing
-}
-
-// countedStatus is the status of the summary of a row, where that can be read. Most
-// texts are so plain that it is found without making the summary.
-func countedStatus(row listRow) (status store.Status, size int, readable bool) {
-	r := readExecution(row)
-	if r.fault() == nil {
-		if plain, sure := statusOf([]byte(r.data.text)); sure {
-			if _, err := store.ParseJSON(r.data.text); err == nil {
-				return store.Status(plain), len(r.data.text), true
-			}
-		}
-	}
-	s := r.summary()
-	return s.Status, len(r.data.text), s.Bad == nil
 }

@@ -171,25 +171,20 @@ func (e *executions) ListExecutions(ctx context.Context, f store.ExecutionFilter
 		}
 		return store.Page[store.Summary]{}, e.usable(ctx)
 	}
-	var buf []byte
+	var r rowReader
 	return list[store.Summary]{
 		noun: tableExecutions, table: e.sql.executions, columns: executionColumns(), order: []string{"id"},
 		scope: e.scopeOf("executions", f.Scope()), whole: f.Status == nil && f.DefinitionID == nil && f.ParentID == nil && !f.RootsOnly,
 		read: func(row listRow) (s store.Summary, selected bool, size int) {
-			if f.Status != nil || f.ParentID != nil {
-				if t := row.ColumnType(3); t == sqlite.TypeText || t == sqlite.TypeBlob {
-					buf = bytesOf(row.Stmt, 3, buf)
-					if !preselect(f, buf) {
-						return s, false, len(buf)
-					}
-				}
+			r.next(row)
+			if r.isText() && !preselect(f, r.data) {
+				return s, false, len(r.data)
 			}
 			if f.DefinitionID != nil && column(row.Stmt, 1).String() != *f.DefinitionID {
 				return s, false, 0
 			}
-			r := readExecution(row)
 			s = r.summary()
-			return s, f.Selects(s), len(r.data.text)
+			return s, f.Selects(s), len(r.data)
 		},
 	}.page(ctx, e, req)
 }
