@@ -202,7 +202,14 @@ func (m *Model) cursor() *tea.Cursor {
 		}
 		x, y := m.place(c.w, c.h)
 		return tea.NewCursor(x+c.x, y+c.y)
-	case m.overlay == nil && m.nav.input != nil:
+	case m.overlay != nil:
+		x, y, ok := m.overlay.cursor()
+		if !ok {
+			return nil
+		}
+		_, left, top, _ := m.over()
+		return tea.NewCursor(left+x, top+y)
+	case m.nav.input != nil:
 		r := m.screen.layout.Rects[layout.Navigator]
 		if r.W == 0 {
 			return nil

@@ -1,133 +1,124 @@
 package ui
 
 import (
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"treering/internal/term"
-	"treering/ui/layout"
-	"treering/ui/paint"
+	"treering/ui/keymap"
 )
 
-// overlay is a text over the panes that scrolls and closes.
-type overlay struct {
-	title term.Text
-	lines []overlayLine
-	top   int
-	shown int // lines in the window when it was drawn last
+// openHelp lists every intent with its keys. Typing finds them by text or by key.
+func openHelp(m *Model, _ string) tea.Cmd {
+	m.pickFrom(&picker{
+		title: term.Lit("Keys"), prompt: "type a word or a key to find what it does; enter does it",
+		empty: "nothing here has that text or that key",
+		list:  helpPicks,
+	}, "")
+	return nil
 }
 
-type overlayLine struct {
-	key, text, note term.Text
-	style           paint.Style
-}
-
-// hints are the footer: what is most useful where the user is.
-func (m *Model) hints() []hint {
-	switch {
-	case m.dialog != nil:
-		return m.dialog.hints(m)
-	case m.overlay != nil:
-		return []hint{{term.Join(term.Spaces(1), m.keyName("up"), m.keyName("down")), term.Lit("scroll")}, {term.Lit("esc"), term.Lit("close")}}
-	case m.nav.input != nil && m.focus == layout.Navigator:
-		return []hint{{term.Lit("enter"), term.Lit("keep")}, {term.Lit("esc"), term.Lit("as before")},
-			{term.Lit("status:"), term.Lit("failed")}, {term.Lit("definition:"), term.Lit("D")}, {term.Lit("kind:"), term.Lit("K")}}
+// helpPicks are the intents: by where they apply, those of the focused pane
+// first; or those that were looked for, whoever has that key first.
+func helpPicks(m *Model, typed string) []pick {
+	if strings.TrimSpace(typed) != "" {
+		var out []pick
+		for _, it := range m.keys.find(typed) {
+			out = append(out, m.helpPick(it))
+		}
+		return out
 	}
-	var shown []*intent
-	for i := range m.table {
-		it := &m.table[i]
-		// What cannot be used is left to the help, which says why; writing keys of a
-		// read-only store would only be in the way.
-		if it.Foot > 0 && it.appliesIn(m.focus) && it.disabled(m) == "" {
-			shown = append(shown, it)
-		}
-	}
-	sort.SliceStable(shown, func(i, j int) bool { return shown[i].Foot < shown[j].Foot })
-	out := make([]hint, 0, len(shown))
-	for _, it := range shown {
-		keys := m.keyName(it.Keys[0])
-		if it.ID == "focus" {
-			keys = term.Lit("1-6")
-		}
-		if it.ID == "previous-view" {
-			keys = term.Lit("h/l")
-		}
-		short := it.Short
-		if it.ID == "copy" {
-			short = m.copyWord()
-		}
-		out = append(out, hint{keys, term.Lit(short)})
-	}
-	return out
-}
-
-// keyName is how a key is shown.
-func (m *Model) keyName(key string) term.Text {
-	if !m.ascii {
-		switch key {
-		case "up":
-			return term.Lit("↑")
-		case "down":
-			return term.Lit("↓")
-		case "left":
-			return term.Lit("←")
-		case "right":
-			return term.Lit("→")
-		}
-	}
-	return term.Lit(key)
-}
-
-// helpOverlay lists every intent with its keys, those that apply in the focused
-// pane first, and why one cannot be used.
-func helpOverlay(m *Model) *overlay {
-	o := &overlay{title: term.Lit("Keys")}
-	names := paneNames
+	var out []pick
 	section := func(title string, want func(*intent) bool) {
-		var rows []overlayLine
-		for i := range m.table {
-			it := &m.table[i]
-			if !want(it) {
-				continue
+		var rows []pick
+		for i := range m.keys.table {
+			if it := &m.keys.table[i]; want(it) {
+				rows = append(rows, m.helpPick(it))
 			}
-			keys := make([]term.Text, len(it.Keys))
-			for k, key := range it.Keys {
-				keys[k] = m.keyName(key)
-			}
-			row := overlayLine{key: term.Join(term.Spaces(1), keys...), text: term.Lit(it.Long)}
-			if it.ID == "focus" {
-				row.key = term.Lit("1 to 6")
-			}
-			if it.appliesIn(m.focus) {
-				if why := it.disabled(m); why != "" {
-					row.note = term.Lit(why)
-				}
-			} else {
-				in := make([]string, len(it.Panes))
-				for k, p := range it.Panes {
-					in[k] = names[p]
-				}
-				row.note = term.Lit("in " + strings.Join(in, ", "))
-			}
-			rows = append(rows, row)
 		}
-		if len(rows) == 0 {
-			return
+		if len(rows) > 0 {
+			if len(out) > 0 {
+				out = append(out, pick{})
+			}
+			out = append(append(out, pick{text: term.Lit(title), style: m.theme.Bold}), rows...)
 		}
-		if len(o.lines) > 0 {
-			o.lines = append(o.lines, overlayLine{})
-		}
-		o.lines = append(append(o.lines, overlayLine{text: term.Lit(title), style: m.theme.Bold}), rows...)
 	}
 	here := func(it *intent) bool { return it.Panes != nil && len(it.Panes) < 6 && it.appliesIn(m.focus) }
-	section("In the "+names[m.focus], here)
+	section("In the "+paneNames[m.focus], here)
 	section("Moving", func(it *intent) bool { return len(it.Panes) == 6 })
 	section("Everywhere", func(it *intent) bool { return it.Panes == nil })
 	section("Elsewhere", func(it *intent) bool { return it.Panes != nil && !it.appliesIn(m.focus) })
-	return o
+	return out
+}
+
+// helpPick is an intent with its keys, and why it cannot be used.
+func (m *Model) helpPick(it *intent) pick {
+	return pick{id: it.ID, key: m.chordNames(m.keysOf(it)), text: term.Lit(it.Long), note: m.hindrance(it),
+		run: func(m *Model) tea.Cmd { return m.invoke(it) }}
+}
+
+func (m *Model) chordNames(chords []keymap.Chord) term.Text {
+	keys := make([]term.Text, len(chords))
+	for i, c := range chords {
+		keys[i] = m.chordName(c)
+	}
+	sep := term.Spaces(1)
+	if slices.ContainsFunc(chords, func(c keymap.Chord) bool { return len(c.Presses()) > 1 }) {
+		sep = term.Lit(", ")
+	}
+	return term.Join(sep, keys...)
+}
+
+// hindrance is why an intent cannot be used here and now.
+func (m *Model) hindrance(it *intent) term.Text {
+	if it.appliesIn(m.focus) {
+		return m.term.Sanitise(it.disabled(m))
+	}
+	names := make([]string, len(it.Panes))
+	for i, p := range it.Panes {
+		names[i] = paneNames[p]
+	}
+	return term.Lit("in " + strings.Join(names, ", "))
+}
+
+// find returns the intents that have a key, then those that have all words in
+// their names, then those that have them in what they say.
+func (k *keyState) find(typed string) []*intent {
+	var byKey, byName, byText []*intent
+	chord, _ := keymap.Parse(typed) // "", where it is none, is nobody's
+	words := strings.Fields(strings.ToLower(typed))
+	for i := range k.table {
+		it := &k.table[i]
+		keys := k.bound.Keys(it.ID)
+		if slices.Contains(keys, chord) || slices.ContainsFunc(keys, func(c keymap.Chord) bool {
+			return chord != "" && strings.HasPrefix(string(c), string(chord)+" ")
+		}) {
+			byKey = append(byKey, it)
+			continue
+		}
+		has := func(texts ...string) bool {
+			text := strings.ToLower(strings.Join(texts, "\n"))
+			return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+		}
+		switch keys := string(keymap.Join(chordTexts(keys)...)); {
+		case has(it.ID, it.Short):
+			byName = append(byName, it)
+		case has(it.ID, it.Short, it.Long, it.Group, keys):
+			byText = append(byText, it)
+		}
+	}
+	return slices.Concat(byKey, byName, byText)
+}
+
+func chordTexts(chords []keymap.Chord) []string {
+	out := make([]string, len(chords))
+	for i, c := range chords {
+		out[i] = string(c)
+	}
+	return out
 }
 
 // aboutStore says what is known of the store and of how it is open.
@@ -175,115 +166,4 @@ func aboutStore(m *Model) *overlay {
 		put("note", n)
 	}
 	return o
-}
-
-// key scrolls or closes; any other key closes too, and does nothing else.
-func (o *overlay) key(m *Model, name string) tea.Cmd {
-	switch name {
-	case "up", "k":
-		o.top--
-	case "down", "j":
-		o.top++
-	case "pgup", "ctrl+u":
-		o.top -= max(o.shown-1, 1)
-	case "pgdown", "ctrl+d", "space":
-		o.top += max(o.shown-1, 1)
-	case "g", "home":
-		o.top = 0
-	case "G", "end":
-		o.top = len(o.lines)
-	default:
-		m.overlay = nil
-		m.screen.bars()
-		return nil
-	}
-	o.top = min(max(o.top, 0), max(len(o.lines)-o.shown, 0))
-	return nil
-}
-
-// box returns the overlay as lines of one width, at most h of them.
-func (o *overlay) box(m *Model, w, h int) []string {
-	keyWidth := 0
-	for _, l := range o.lines {
-		keyWidth = max(keyWidth, l.key.Width())
-	}
-	keyWidth = min(keyWidth, 16)
-	inner := w - 4
-	var rows []string
-	for _, line := range o.lines {
-		if line.key.Empty() {
-			rows = append(rows, paint.NewLine(inner, "").Put(line.style, line.text).String())
-			continue
-		}
-		parts := lines(line.text, max(inner-keyWidth-2, 10))
-		if !line.note.Empty() {
-			last := len(parts) - 1
-			if parts[last].Width()+2+line.note.Width() > inner-keyWidth-2 {
-				parts = append(parts, line.note.Truncate(max(inner-keyWidth-2, 1), "…"))
-				line.note = term.Text{}
-			}
-		}
-		for i, part := range parts {
-			l := paint.NewLine(inner, "")
-			if i == 0 {
-				l.Put(m.theme.Key, line.key)
-			}
-			l.To(keyWidth+2).Put(line.style, part)
-			if i == len(parts)-1 && !line.note.Empty() {
-				l.Gap(2).Put(m.theme.Warn, line.note)
-			}
-			rows = append(rows, l.String())
-		}
-	}
-	o.shown = max(h-2, 1)
-	more := len(rows) > o.shown
-	o.top = min(o.top, max(len(rows)-o.shown, 0))
-	foot := term.Lit("esc closes")
-	if more {
-		foot = term.Lit(strconv.Itoa(o.top+1) + "-" + strconv.Itoa(min(o.top+o.shown, len(rows))) + " of " + strconv.Itoa(len(rows)) + ", esc closes")
-	}
-	return frame(m, w, o.title, foot, rows[o.top:min(o.top+o.shown, len(rows))])
-}
-
-// frame draws a box of w cells around rows of w-4.
-func frame(m *Model, w int, title, foot term.Text, rows []string) []string {
-	t := m.theme
-	edge := paint.NewLine(1, "").Put(t.BorderFocus, t.Wall).String()
-	top := paint.NewLine(w, "").Put(t.BorderFocus, t.Corners[0].Plus(t.Rule)).Gap(1).Put(t.TitleFocus, title.Truncate(max(w-6, 1), "…")).Gap(1)
-	out := []string{top.Fill(t.BorderFocus, t.Rule, w-1).Put(t.BorderFocus, t.Corners[1]).String()}
-	for _, r := range rows {
-		out = append(out, edge+" "+r+" "+edge)
-	}
-	bottom := paint.NewLine(w, "").Put(t.BorderFocus, t.Corners[2]).Fill(t.BorderFocus, t.Rule, max(w-foot.Width()-4, 0))
-	bottom.Gap(1).Put(t.Dim, foot).Gap(1).Fill(t.BorderFocus, t.Rule, w-1)
-	return append(out, bottom.Put(t.BorderFocus, t.Corners[3]).String())
-}
-
-// overlaid is the screen with the dialog or the overlay over it.
-func (m *Model) overlaid() string {
-	lines := strings.Split(m.screen.content, "\n")
-	body := m.screen.layout.Body()
-	w := min(m.width, 90)
-	var box []string
-	if m.dialog != nil {
-		box = m.dialog.box(m)
-	} else {
-		box = m.overlay.box(m, w, body.H)
-	}
-	x, y := m.place(w, len(box))
-	for i, b := range box {
-		if y+i >= len(lines) {
-			break
-		}
-		was := lines[y+i]
-		const off = "\x1b[m"
-		lines[y+i] = term.StyledCut(was, 0, x) + off + b + off + term.StyledCut(was, x+w, m.width)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// place is where a box of that size goes.
-func (m *Model) place(w, h int) (x, y int) {
-	body := m.screen.layout.Body()
-	return (m.width - w) / 2, body.Y + max((body.H-h)/3, 0)
 }

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -14,12 +13,17 @@ import (
 // bindings, the footer and the help are made.
 type intent struct {
 	ID    string
-	Keys  []string      // as Bubble Tea names them; the first is the one shown
+	Keys  []string      // by default, as keymap.Parse reads them; the first is the one shown
 	Panes []layout.Pane // where it applies; nil: everywhere
 	Short string        // in the footer, and before the reason why it cannot be used
 	Long  string        // in the help
 	Foot  int           // its place in the footer, lower first; 0: not there
+	Group string        // in the footer: what it has in common with those it stands beside
 	Write bool          // it changes the store
+
+	// Repeat keeps the beginning of its chord pressed, so that the last key alone
+	// does it again.
+	Repeat bool
 
 	why func(*Model) string // why it cannot be used now; nil: it always can
 	do  func(m *Model, key string) tea.Cmd
@@ -52,10 +56,10 @@ func readIntents() []intent {
 		{ID: "first", Keys: []string{"g", "home"}, Panes: lists, Short: "first", Long: "to the first row", why: listed, do: first},
 		{ID: "last", Keys: []string{"G", "end"}, Panes: lists, Short: "last", Long: "to the last row, reading the list through", why: listed, do: last},
 
-		{ID: "previous-view", Keys: []string{"left", "h"}, Panes: []layout.Pane{layout.Navigator, layout.Queues}, Short: "other list",
+		{ID: "previous-view", Keys: []string{"left", "h"}, Panes: []layout.Pane{layout.Navigator, layout.Queues}, Short: "list before", Group: "other list",
 			Long: "the list before: sessions, executions, families; outbox, spawns, timers", Foot: 5, do: turning(-1)},
-		{ID: "next-view", Keys: []string{"right", "l"}, Panes: []layout.Pane{layout.Navigator, layout.Queues}, Short: "next list",
-			Long: "the next list", do: turning(1)},
+		{ID: "next-view", Keys: []string{"right", "l"}, Panes: []layout.Pane{layout.Navigator, layout.Queues}, Short: "next list", Group: "other list",
+			Long: "the next list", Foot: 5, do: turning(1)},
 		{ID: "inward", Keys: []string{"left", "h"}, Panes: []layout.Pane{layout.Tree}, Short: "parent", Long: "to the parent; in a family, fold first",
 			do: func(m *Model, _ string) tea.Cmd { m.detail.release(); return m.tree.inward(m) }},
 		{ID: "outward", Keys: []string{"right", "l"}, Panes: []layout.Pane{layout.Tree}, Short: "child", Long: "unfold, or to the first child",
@@ -74,10 +78,14 @@ func readIntents() []intent {
 		{ID: "previous-step", Keys: []string{"["}, Short: "step back", Long: "the step before in the trace, from anywhere", why: traced, do: stepping(-1)},
 		{ID: "next-step", Keys: []string{"]"}, Short: "step on", Long: "the next step in the trace, from anywhere", why: traced, do: stepping(1)},
 
-		{ID: "focus", Keys: []string{"1", "2", "3", "4", "5", "6"}, Short: "pane", Foot: 10,
-			Long: "navigator, tree, ancestry, detail, trace, queues", do: focusing},
+		{ID: "focus-navigator", Keys: []string{"1"}, Short: "navigator", Group: "pane", Foot: 10, Long: "to the navigator", do: focusing(layout.Navigator)},
+		{ID: "focus-tree", Keys: []string{"2"}, Short: "tree", Group: "pane", Foot: 10, Long: "to the tree", do: focusing(layout.Tree)},
+		{ID: "focus-ancestry", Keys: []string{"3"}, Short: "ancestry", Group: "pane", Foot: 10, Long: "to the ancestry", do: focusing(layout.Ancestry)},
+		{ID: "focus-detail", Keys: []string{"4"}, Short: "detail", Group: "pane", Foot: 10, Long: "to the detail", do: focusing(layout.Detail)},
+		{ID: "focus-trace", Keys: []string{"5"}, Short: "trace", Group: "pane", Foot: 10, Long: "to the trace", do: focusing(layout.Trace)},
+		{ID: "focus-queues", Keys: []string{"6"}, Short: "queues", Group: "pane", Foot: 10, Long: "to the queues", do: focusing(layout.Queues)},
 		{ID: "next-pane", Keys: []string{"tab"}, Short: "next pane", Foot: 9, Long: "to the next pane", do: turningFocus(1)},
-		{ID: "previous-pane", Keys: []string{"shift+tab"}, Short: "pane before", Long: "to the pane before", do: turningFocus(-1)},
+		{ID: "previous-pane", Keys: []string{"shift+tab", "Z p"}, Short: "pane before", Long: "to the pane before", do: turningFocus(-1)},
 		{ID: "zoom", Keys: []string{"z"}, Short: "zoom", Foot: 11, Long: "the focused pane alone, or all again",
 			do: func(m *Model, _ string) tea.Cmd { m.zoom = !m.zoom; m.screen.relayout(); return nil }},
 		{ID: "filter", Keys: []string{"/"}, Short: "filter", Foot: 7,
@@ -90,42 +98,14 @@ func readIntents() []intent {
 			do: func(m *Model, _ string) tea.Cmd { m.overlay = aboutStore(m); return nil }},
 		{ID: "reload", Keys: []string{"R"}, Short: "reload", Long: "read everything on the screen again",
 			do: func(m *Model, _ string) tea.Cmd { m.say("reading again"); return m.refresh() }},
-		{ID: "help", Keys: []string{"?"}, Short: "help", Foot: 1, Long: "these keys",
-			do: func(m *Model, _ string) tea.Cmd { m.overlay = helpOverlay(m); return nil }},
-		{ID: "suspend-program", Keys: []string{"ctrl+z"}, Short: "shell", Long: "put the explorer in the background; fg brings it back",
+		{ID: "help", Keys: []string{"?"}, Short: "help", Foot: 1, Long: "these keys; typing finds one", do: openHelp},
+		{ID: "palette", Keys: []string{":"}, Short: "commands", Foot: 8, Long: "every command by its name", do: openPalette},
+		{ID: "goto", Keys: []string{"J"}, Short: "go to", Long: "to a session, an execution or a node of this session by its id", do: openGoto},
+		{ID: "suspend-program", Keys: []string{"ctrl+z", "Z s"}, Short: "shell", Long: "put the explorer in the background; fg brings it back",
 			do: func(*Model, string) tea.Cmd { return tea.Suspend }},
 		{ID: "quit", Keys: []string{"q", "ctrl+c"}, Short: "quit", Foot: 12, Long: "leave", do: func(m *Model, _ string) tea.Cmd { return m.quit() }},
 	}
 }
-
-// bind makes the key map of every pane. Two intents on one key of one pane would
-// be a mistake in the table; a test looks for them.
-func bind(table []intent) map[layout.Pane]map[string]*intent {
-	out := map[layout.Pane]map[string]*intent{}
-	for _, p := range layout.Panes() {
-		out[p] = map[string]*intent{}
-		for i := range table {
-			it := &table[i]
-			if it.appliesIn(p) {
-				for _, k := range it.Keys {
-					out[p][k] = it
-				}
-			}
-		}
-	}
-	return out
-}
-
-func (it *intent) appliesIn(p layout.Pane) bool {
-	for _, q := range it.Panes {
-		if q == p {
-			return true
-		}
-	}
-	return it.Panes == nil
-}
-
-func (m *Model) lookup(key string) *intent { return m.keymap[m.focus][key] }
 
 // mover is what lists have in common.
 type mover interface {
@@ -205,7 +185,7 @@ func folding(m *Model, _ string) tea.Cmd {
 
 func foldable(m *Model) string {
 	if m.focus == layout.Navigator && m.nav.view != familiesView {
-		return "only families fold; h and l change the list"
+		return "only families fold; " + m.keyFor("previous-view") + " and " + m.keyFor("next-view") + " change the list"
 	}
 	return ""
 }
@@ -255,8 +235,8 @@ func stepping(by int) func(*Model, string) tea.Cmd {
 	return func(m *Model, _ string) tea.Cmd { return m.trace.move(m, by) }
 }
 
-func focusing(m *Model, key string) tea.Cmd {
-	return m.focusOn(layout.Pane(key[0] - '0'))
+func focusing(p layout.Pane) func(*Model, string) tea.Cmd {
+	return func(m *Model, _ string) tea.Cmd { return m.focusOn(p) }
 }
 
 func turningFocus(by int) func(*Model, string) tea.Cmd {
@@ -285,31 +265,6 @@ func (m *Model) focusOn(p layout.Pane) tea.Cmd {
 	default: // the detail pane shows what it showed
 	}
 	return nil
-}
-
-// noKey says what a key that does nothing here would do elsewhere.
-func (m *Model) noKey(name string) string {
-	for i := range m.table {
-		it := &m.table[i]
-		for _, k := range it.Keys {
-			if k == name {
-				return it.Short + ": not in the " + paneNames[m.focus] + "; it is for the " + paneList(it.Panes)
-			}
-		}
-	}
-	return name + " is no key here; ? lists them"
-}
-
-var paneNames = [...]string{layout.Navigator: "navigator", layout.Tree: "tree", layout.Ancestry: "ancestry", layout.Detail: "detail",
-	layout.Trace: "trace", layout.Queues: "queues"}
-
-// paneList names panes, with their numbers.
-func paneList(panes []layout.Pane) string {
-	parts := make([]string, len(panes))
-	for i, p := range panes {
-		parts[i] = paneNames[p] + " (" + string(rune('0'+p)) + ")"
-	}
-	return strings.Join(parts, ", ")
 }
 
 // The reasons why an intent cannot be used.

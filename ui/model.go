@@ -45,8 +45,7 @@ type Model struct {
 	ascii  bool
 	term   term.Profile    // how foreign text is shown
 	poll   *tracefeed.Poll // nil: the store does not tell of changes
-	keymap map[layout.Pane]map[string]*intent
-	table  []intent
+	keys   keyState
 
 	width, height int
 	focus         layout.Pane
@@ -70,7 +69,9 @@ type Model struct {
 	live    liveState
 	again   retryState
 	status  statusLine
-	overlay *overlay
+	overlay surface  // nil: nothing stands over the panes
+	going   request  // the search for what an id belongs to
+	used    []string // intents chosen in the palette, the latest first
 	dialog  *dialog
 	tick    tickState
 	screen  screen
@@ -112,8 +113,7 @@ func newModel(ctx context.Context, c config) *Model {
 			return tea.Tick(wait, func(time.Time) tea.Msg { return f() })
 		}
 	}
-	m.table = intents()
-	m.keymap = bind(m.table)
+	m.keys = bind(intents(), nil)
 	m.nav.init(m)
 	m.tree.init()
 	m.queues.init(m)

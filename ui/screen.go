@@ -83,8 +83,8 @@ func (m *Model) draw() string {
 		s.content = m.shown(m.compose())
 		s.whole = true
 	}
-	if m.dialog != nil || m.overlay != nil {
-		return m.shown(m.overlaid())
+	if box, x, y, w := m.over(); box != nil {
+		return m.shown(overlaid(s.content, box, x, y, w, m.width))
 	}
 	return s.content
 }
@@ -95,6 +95,20 @@ func (m *Model) shown(composed string) string {
 		return term.StyledASCII(composed)
 	}
 	return composed
+}
+
+// overlaid is a screen with a box over it.
+func overlaid(content string, box []string, x, y, w, width int) string {
+	lines := strings.Split(content, "\n")
+	for i, b := range box {
+		if y+i >= len(lines) {
+			break
+		}
+		was := lines[y+i]
+		const off = "\x1b[m"
+		lines[y+i] = term.StyledCut(was, 0, x) + off + b + off + term.StyledCut(was, x+w, width)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // drawPane brings a pane's lines up to date and reports whether they changed.

@@ -39,44 +39,27 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // key routes a key press: to a dialog, to an overlay, to the filter being typed,
 // else to the intent it is bound to.
 func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
-	name := msg.String()
-	switch name {
-	case "ctrl+c":
-		return m.quit()
-	case "ctrl+z": // whatever is open is there again after fg
-		return tea.Suspend
+	if cmd, ok := m.anywhere(msg); ok {
+		return cmd
 	}
-	if m.tooSmall() {
+	name := msg.String()
+	switch {
+	case m.tooSmall():
 		// Nobody can see what a key would do.
-		if name == "q" {
+		if it, _ := m.lookup(name); it != nil && it.ID == "quit" {
 			return m.quit()
 		}
 		return nil
-	}
-	if m.dialog != nil {
+	case m.dialog != nil:
 		return m.dialog.key(m, name, msg.Text)
-	}
-	if m.overlay != nil {
-		return m.overlay.key(m, name)
+	case m.overlay != nil:
+		return m.overlay.key(m, msg)
 	}
 	m.fade()
 	if m.nav.input != nil && m.focus == layout.Navigator {
 		return m.nav.filterKey(m, name, msg.Text)
 	}
-	it := m.lookup(name)
-	if it == nil && msg.BaseCode != 0 && msg.Mod == 0 {
-		// A layout without Latin letters: the key that is there on a US one.
-		it = m.lookup(string(msg.BaseCode))
-	}
-	if it == nil {
-		m.refused(m.noKey(name))
-		return nil
-	}
-	if reason := it.disabled(m); reason != "" {
-		m.refused(it.Short + ": " + reason)
-		return nil
-	}
-	return it.do(m, name)
+	return m.press(msg)
 }
 
 // paste goes where typing goes, and nowhere else.
@@ -84,7 +67,9 @@ func (m *Model) paste(text string) tea.Cmd {
 	switch {
 	case m.dialog != nil:
 		return m.dialog.paste(m, text)
-	case m.overlay == nil && m.nav.input != nil && m.focus == layout.Navigator:
+	case m.overlay != nil:
+		return m.overlay.paste(m, text)
+	case m.nav.input != nil && m.focus == layout.Navigator:
 		return m.nav.typed(m, text)
 	}
 	return nil

@@ -301,7 +301,7 @@ func acknowledgeable(m *Model) string {
 			return ""
 		}
 	case timersTab:
-		return "timers are not acknowledged; f makes one due"
+		return "timers are not acknowledged; " + m.keyFor("fire") + " makes one due"
 	}
 	return "no entry is selected"
 }

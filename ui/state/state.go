@@ -65,9 +65,10 @@ type memory struct {
 type State struct {
 	path string // "" keeps everything in this process only
 
-	mu  sync.Mutex // never held during I/O
-	now memory
-	err error // why nothing can be kept
+	mu   sync.Mutex // never held during I/O
+	now  memory
+	gone memory // of stores that are gone when they are closed
+	err  error  // why nothing can be kept
 
 	writing sync.Mutex // one change of the file after the other
 }
@@ -361,7 +362,11 @@ func (s *State) BranchNames(store, session string) map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := map[string]string{}
-	maps.Copy(out, s.now.Branches[store][session])
+	from := s.now
+	if store == "" {
+		from = s.gone
+	}
+	maps.Copy(out, from.Branches[store][session])
 	return out
 }
 
@@ -371,7 +376,9 @@ func (s *State) BranchNames(store, session string) map[string]string {
 func (s *State) SetBranchName(store, session, name, node string) error {
 	edit := func(m *memory) { m.name(store, session, name, node) }
 	if store == "" {
-		s.here(edit)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		edit(&s.gone)
 		return nil
 	}
 	return s.change(edit)

@@ -53,6 +53,10 @@ func TestWhatIsRememberedIsThereAfterwards(t *testing.T) {
 	must(t, s.SetBranchName("/a.db", "s1", "old", "n1"))
 	must(t, s.SetBranchName("/a.db", "s1", "old", ""))
 	must(t, s.SetBranchName("", "s1", "here", "n1"))
+	must(t, s.UseCommand("zoom"))
+	if got := s.BranchNames("", "s1"); got["here"] != "n1" {
+		t.Errorf("branches of a store in memory: %v", got)
+	}
 
 	s = opened(t, path)
 	recent := s.RecentStores()
