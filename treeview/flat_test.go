@@ -48,7 +48,7 @@ func TestFlatPictures(t *testing.T) {
 			"\no a\n|-o b\n| |-o d\n| | |-* f\n| | `-* g\n| `-* e\n`-* c\n"},
 		{name: "several roots and what is wrong with a tree", words: "r s q<p x<y y<x", want: `
 ● r
-● s
+● s  (another root)
 ↻ y  (cycle: its parent is x, below it)
 ● x
 ? p  (not in the store)
@@ -70,8 +70,8 @@ o
 ○ a
 ├─○ b
 │ ├─○ c
-… │ ├─● d
-… │ └─● d2
++1  │ ├─● d
++1  │ └─● d2
 │ └─● c2
 └─● b2
 `},
@@ -177,10 +177,10 @@ func TestGuttersAreTwoCellsALevel(t *testing.T) {
 		for _, g := range []Glyphs{Unicode(), ASCII()} {
 			f := NewFlat(x, Runs)
 			for i := range f.Len() {
-				level := int(f.rows[i].level())
+				level := f.Level(i)
 				want := 2*min(level, levels) + 2
 				if level > levels {
-					want += 2
+					want += 4
 				}
 				if got := f.Gutter(i, g, levels).Width(); got != want {
 					t.Fatalf("gutter of row %d at level %d is %d wide, want %d", i, level, got, want)
@@ -204,11 +204,11 @@ func TestLanesOfAHundredForks(t *testing.T) {
 	f := NewFlat(x, Runs)
 	deepest, _ := x.Find("a099")
 	row, _ := f.RowOf(deepest)
-	if got, want := f.Gutter(row, Unicode(), 3).String(), "… │ │ ├─● "; got != want {
+	if got, want := f.Gutter(row, Unicode(), 3).String(), "+96 │ │ ├─● "; got != want {
 		t.Errorf("gutter %q, want %q", got, want)
 	}
-	if got := f.Gutter(row, Unicode(), 64).Width(); got != 2*64+4 {
-		t.Errorf("gutter of 64 levels is %d wide", got)
+	if got := f.Gutter(row, Unicode(), 1000).Width(); got != 4+2*maxLanes+2 {
+		t.Errorf("gutter of as many levels as there are is %d wide", got)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"iter"
 	"slices"
+	"strings"
 
 	"treering/store"
 )
@@ -43,6 +44,7 @@ const (
 	known    uint8 = 1 << iota // an entry came; otherwise only a child has named it
 	cyclic                     // the parent it names is its own descendant; drawn as a root
 	unsorted                   // its children are not in order yet
+	disputed                   // further entries of its id named other parents
 )
 
 // record is where a node's texts lie: its id, followed by its title.
@@ -51,6 +53,9 @@ type record struct {
 	idLen  uint32
 	kindNo uint32
 }
+
+// unknownKind is the kind of a node that no entry came for.
+const unknownKind = 1<<32 - 1
 
 // links are a node's relations: one cache line holds four nodes' worth, and a
 // walk needs most of them at every step.
@@ -81,14 +86,34 @@ type Index struct {
 	rootsStale bool            // the children of slot 0 are not linked yet
 	names      map[int32]int32 // of cyclic nodes: the parent they name
 
-	count, heads, duplicates int
-	partial                  bool
+	// disputes are the other parents that entries of one id named, and how many
+	// those are for each node that has any.
+	disputes map[dispute]struct{}
+	others   map[int32]int
+
+	count, heads int
+	version      uint64 // changes with every entry
+	partial      bool
+	lent         int // so many records are read by others: they are not changed in place
+
+	// What is worked out once for a version.
+	spans   []span
+	spansOf uint64
+	last    Ref
+	lastOf  uint64
+}
+
+// dispute is a parent that a second entry named; root where it named none.
+type dispute struct {
+	node   int32
+	root   bool
+	parent string
 }
 
 // New returns an empty index.
 func New(order Order) *Index {
 	x := &Index{order: order, kindNo: map[string]uint32{}, seed: maphash.MakeSeed(), table: make([]int32, 64)}
-	x.slot(record{})
+	x.slot(record{kindNo: unknownKind})
 	return x
 }
 
@@ -96,10 +121,11 @@ func New(order Order) *Index {
 // that came before keeps its place; its kind and title are replaced, and a
 // different parent is counted in [Index.Duplicates].
 func (x *Index) Add(e Entry) (r Ref, added bool) {
+	x.version++
 	n := x.intern(e.ID, firstRunes(e.Title, MaxTitle))
 	if x.flags[n]&known != 0 {
 		if !x.namesParent(n, e.Parent) {
-			x.duplicates++
+			x.dispute(n, e.Parent)
 		}
 		x.describe(n, e)
 		return Ref(n), false
@@ -137,7 +163,7 @@ func (x *Index) intern(id, title string) int32 {
 	if n != 0 {
 		return n
 	}
-	n = x.slot(record{at: x.texts.put(id, title), idLen: uint32(len(id))})
+	n = x.slot(record{at: x.texts.put(id, title), idLen: uint32(len(id)), kindNo: unknownKind})
 	x.rootsStale = true
 	x.table[at] = n
 	if len(x.recs)*2 > len(x.table) {
@@ -182,17 +208,24 @@ func (x *Index) rehash() {
 // describe stores an entry's kind and title, if they are not there yet.
 func (x *Index) describe(n int32, e Entry) {
 	title := firstRunes(e.Title, MaxTitle)
-	rec := &x.recs[n]
-	if string(x.title(n)) != title {
-		rec.at = x.texts.put(e.ID, title)
-	}
 	no, ok := x.kindNo[e.Kind]
 	if !ok {
 		no = uint32(len(x.kinds))
 		x.kinds = append(x.kinds, e.Kind)
 		x.kindNo[e.Kind] = no
 	}
+	same := string(x.title(n)) == title
+	if same && x.recs[n].kindNo == no {
+		return
+	}
+	if int(n) < x.lent {
+		x.recs, x.lent = slices.Clone(x.recs), 0
+	}
+	rec := &x.recs[n]
 	rec.kindNo = no
+	if !same {
+		rec.at = x.texts.put(e.ID, title)
+	}
 }
 
 // firstRunes returns at most n code points of s.
@@ -248,6 +281,22 @@ func (x *Index) namesParent(n int32, parent *string) bool {
 		return parent == nil && p == 0
 	}
 	return string(x.id(p)) == *parent
+}
+
+// dispute notes that an entry of n named another parent than the first one did.
+func (x *Index) dispute(n int32, parent *string) {
+	d := dispute{node: n, root: parent == nil}
+	if parent != nil {
+		d.parent = strings.Clone(*parent)
+	}
+	if x.disputes == nil {
+		x.disputes, x.others = map[dispute]struct{}{}, map[int32]int{}
+	}
+	if _, ok := x.disputes[d]; !ok {
+		x.disputes[d] = struct{}{}
+		x.others[n]++
+	}
+	x.flags[n] |= disputed
 }
 
 // arrange brings all children into their order and links the roots.
@@ -335,9 +384,22 @@ func (x *Index) SetPartial(partial bool) { x.partial = partial }
 // Partial reports what SetPartial said last.
 func (x *Index) Partial() bool { return x.partial }
 
-// Duplicates is the number of entries that named another parent than the first
-// of their id did.
-func (x *Index) Duplicates() int { return x.duplicates }
+// Duplicates counts the entries that named another parent than the first of
+// their id did. Equal ones count once: a tree may be read twice.
+func (x *Index) Duplicates() int { return len(x.disputes) }
+
+// Contradictions counts the other parents that further entries of the node's id
+// named. The first one holds.
+func (x *Index) Contradictions(r Ref) int { return x.others[int32(r)] }
+
+// ExtraRoot reports whether the node is a root, by its own account, beside an
+// earlier one. It tells of the tree as it was last walked.
+func (x *Index) ExtraRoot(r Ref) bool {
+	return x.links[r].parent == 0 && x.flags[r]&(known|cyclic) == known && x.links[0].first != int32(r)
+}
+
+// Version changes with every entry.
+func (x *Index) Version() uint64 { return x.version }
 
 // Find returns the node of an id. One that was only named as a parent is found
 // too; see [Index.Known].

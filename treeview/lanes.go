@@ -2,79 +2,102 @@ package treeview
 
 import (
 	"iter"
+	"strconv"
 	"strings"
 
 	"treering/internal/term"
 )
 
-// Glyphs are the pieces that trees are drawn from.
+// Glyphs are the pieces that trees are drawn from, two cells each but for the
+// last two.
 type Glyphs struct {
-	Lane, Gap   string // an outer lane that goes on; one that has ended
-	Tee, Corner string // a child with siblings below it; the last one
-	Deeper      string // levels further out are not drawn
-	Node, Head  string // marks before a node; before one without children
-	Fold        string // before a folded one
-	Missing     string // before a parent that is not there
-	Cycle       string // before a node that closes a cycle
+	Lane, Gap         string // an outer lane that goes on; one that has ended
+	Tee, Corner       string // a child with siblings below it; the last one
+	FarTee, FarCorner string // the same, over ancestors that are left out
+	Node, Head        string // marks before a node; before one without children
+	Active            string // before the active one
+	Fold              string // before a folded one
+	Run               string // before a folded run
+	Missing           string // before a parent that is not there
+	Cycle             string // before a node that closes a cycle
+	More, Elided      string // before numbers: of what a fold hides; of what is left out
 }
 
 // Unicode returns the usual glyphs.
 func Unicode() Glyphs {
 	return Glyphs{
-		Lane: "│ ", Gap: "  ", Tee: "├─", Corner: "└─", Deeper: "… ",
-		Node: "○ ", Head: "● ", Fold: "▸ ", Missing: "? ", Cycle: "↻ ",
+		Lane: "│ ", Gap: "  ", Tee: "├─", Corner: "└─", FarTee: "├╌", FarCorner: "└╌",
+		Node: "○ ", Head: "● ", Active: "◉ ", Fold: "▸ ", Run: "┆ ", Missing: "? ", Cycle: "↻ ", More: "… ", Elided: "~ ",
 	}
 }
 
 // ASCII returns glyphs for terminals and fonts that have no others.
 func ASCII() Glyphs {
 	return Glyphs{
-		Lane: "| ", Gap: "  ", Tee: "|-", Corner: "`-", Deeper: "< ",
-		Node: "o ", Head: "* ", Fold: "+ ", Missing: "? ", Cycle: "@ ",
+		Lane: "| ", Gap: "  ", Tee: "|-", Corner: "`-", FarTee: "|~", FarCorner: "`~",
+		Node: "o ", Head: "* ", Active: "*>", Fold: "+ ", Run: ": ", Missing: "? ", Cycle: "@ ", More: "... ", Elided: "~ ",
 	}
 }
 
 // DefaultLevels is how many levels of indent are drawn. Nodes further in keep
-// the innermost ones, behind [Glyphs.Deeper].
+// the innermost ones, behind the number of those that are not drawn.
 const DefaultLevels = 12
 
 // Gutter returns what stands before the text of row i: lanes, connector and
-// mark, two cells each. levels bounds the indent, from 1 to 64.
+// mark, two cells each. levels bounds the indent, from 1 to 32; where there are
+// more, "+12 " stands in their place.
 func (f *Flat) Gutter(i int, g Glyphs, levels int) term.Text {
-	r := f.rows[i]
-	levels = min(max(levels, 1), 64)
-	drawn := int(r.level())
+	r := &f.rows[i]
+	levels = min(max(levels, 1), maxLanes)
+	drawn := r.level()
 	var b strings.Builder
 	if drawn > levels {
-		b.WriteString(g.Deeper)
+		b.WriteString(levelMark(drawn - levels))
 		drawn = levels
 	}
 	for k := drawn - 1; k >= 1; k-- {
 		b.WriteString(pick(r.lanes>>k&1 == 1, g.Lane, g.Gap))
 	}
 	if drawn > 0 {
-		more := r.lanes&1 == 1
-		if r.connects() {
-			b.WriteString(pick(more, g.Tee, g.Corner))
-		} else {
+		more, far := r.lanes&1 == 1, f.Elided(i) > 0
+		switch {
+		case r.bits&connects == 0:
 			b.WriteString(pick(more, g.Lane, g.Gap))
+		case far:
+			b.WriteString(pick(more, g.FarTee, g.FarCorner))
+		default:
+			b.WriteString(pick(more, g.Tee, g.Corner))
 		}
 	}
 	b.WriteString(f.mark(r, g))
 	return term.Lit(b.String())
 }
 
+// levelMark says in four cells how many levels are not drawn, in more where they
+// are a hundred thousand.
+func levelMark(n int) string {
+	s := "+" + strconv.Itoa(n)
+	if n > 999 {
+		s = "+" + strconv.Itoa(n/1000) + "k"
+	}
+	return s + strings.Repeat(" ", max(4-len(s), 0))
+}
+
 // mark is what stands right before a node's text. Families have none where
 // there is nothing to say.
-func (f *Flat) mark(r row, g Glyphs) string {
+func (f *Flat) mark(r *row, g Glyphs) string {
 	n := Ref(r.node)
 	switch {
-	case f.folds.has(r.node):
+	case r.bits&run != 0:
+		return g.Run
+	case f.folds.Has(n):
 		return g.Fold
 	case f.x.flags[n]&cyclic != 0:
 		return g.Cycle
 	case !f.x.Known(n):
 		return g.Missing
+	case n == f.active:
+		return g.Active
 	case f.shape == Nested:
 		return ""
 	case f.x.Leaf(n):
@@ -120,7 +143,10 @@ func (f *Flat) Lines(o DrawOptions) iter.Seq[Line] {
 	return func(yield func(Line) bool) {
 		for i := range f.rows {
 			r := f.At(i)
-			text := o.Label(r).Plus(f.Note(r))
+			text := f.RunText(i, g)
+			if text.Empty() {
+				text = o.Label(r).Plus(f.Note(i, g))
+			}
 			if !yield(Line{Ref: r, Gutter: f.Gutter(i, g, o.Levels), Text: text}) {
 				return
 			}
@@ -140,22 +166,55 @@ func (x *Index) Label(r Ref) term.Text {
 	return term.SanitiseN(x.Kind(r), 2*kindWidth).Pad(kindWidth).Plus(term.Spaces(1), term.Sanitise(x.Title(r)))
 }
 
-// Note is what is to be said of a row besides its label, with a blank before it:
-// what a fold hides, a parent that is missing, a cycle that is cut here.
-func (f *Flat) Note(r Ref) term.Text {
-	var note term.Text
-	if hidden, ok := f.Folded(r); ok {
-		note = note.Plus(term.Lit("  … "), counted(hidden, "step"))
+// RunText is the text of a folded run's row, how many steps it stands for; the
+// empty text for other rows.
+func (f *Flat) RunText(i int, g Glyphs) term.Text {
+	steps := f.Steps(i)
+	if steps == 0 {
+		return term.Text{}
 	}
-	if !f.x.Known(r) {
-		if f.x.partial {
+	return term.Lit(g.More).Plus(counted(steps, "step"))
+}
+
+// Note is what is to be said of row i besides its label, with two blanks before
+// each: how many ancestors are left out above it, what a fold hides, and what is
+// wrong with its node.
+func (f *Flat) Note(i int, g Glyphs) term.Text {
+	var note term.Text
+	if n := f.Elided(i); n > 0 {
+		note = note.Plus(term.Lit("  "+g.Elided), term.Lit(Grouped(int64(n))+" elided"))
+	}
+	r := f.At(i)
+	if f.Steps(i) > 0 {
+		return note
+	}
+	if hidden, ok := f.Folded(r); ok {
+		note = note.Plus(term.Lit("  "+g.More), counted(hidden, "step"))
+	}
+	note = note.Plus(f.x.Oddity(r))
+	if f.shape == Runs && f.x.ExtraRoot(r) {
+		note = note.Plus(term.Lit("  (another root)"))
+	}
+	return note
+}
+
+// Oddity says, after two blanks, what is wrong with a node: a parent that is
+// missing, a cycle that is cut here, entries that contradict each other. It is
+// empty for most.
+func (x *Index) Oddity(r Ref) term.Text {
+	var note term.Text
+	if !x.Known(r) {
+		if x.partial {
 			note = note.Plus(term.Lit("  (not read yet)"))
 		} else {
 			note = note.Plus(term.Lit("  (not in the store)"))
 		}
 	}
-	if named, ok := f.x.Cyclic(r); ok {
-		note = note.Plus(term.Lit("  (cycle: its parent is "), term.SanitiseN(f.x.ID(named), 40), term.Lit(", below it)"))
+	if named, ok := x.Cyclic(r); ok {
+		note = note.Plus(term.Lit("  (cycle: its parent is "), term.SanitiseN(x.ID(named), 40), term.Lit(", below it)"))
+	}
+	if n := x.Contradictions(r); n > 0 {
+		note = note.Plus(term.Lit("  (has "), counted(n, "more parent"), term.Lit(")"))
 	}
 	return note
 }

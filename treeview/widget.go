@@ -3,15 +3,24 @@ package treeview
 import "iter"
 
 // Widget is a window on a tree, with a cursor. It holds on to nodes, not to row
-// numbers: when rows come and go, cursor, folds and the cursor's place in the
-// window stay as they are.
+// numbers: when rows come and go, cursor, folds, marks and the cursor's place in
+// the window stay as they are.
+//
+// Moving the cursor makes no rows. Everything that changes which rows there are
+// walks over the whole tree once.
 type Widget struct {
 	flat   *Flat
-	cursor Ref
 	scroll Scroll
-	held   bool // somebody moved the cursor: it stays on its node from then on
-	stale  bool // nodes came after the rows were made
-	rowed  int  // index size when they were made
+	cursor Ref    // the node of the cursor's row
+	anchor Ref    // the node it is there for, which may have no row now
+	onRun  bool   // it was put on a folded run, which stays folded
+	held   bool   // somebody moved the cursor: it stays on its node from then on
+	stale  bool   // nodes came after the rows were made
+	rowed  int    // index size when they were made
+	active string // id of the active node, which may not have come yet
+	tags   tags
+
+	version uint64
 }
 
 // NewWidget returns a widget on x with the cursor on the first row, whichever
@@ -24,31 +33,36 @@ func NewWidget(x *Index, shape Shape) *Widget {
 }
 
 // Flat returns the rows. They are valid until the widget is told of growth or
-// folds.
+// folds. What is set on it directly shows after [Widget.Refresh].
 func (w *Widget) Flat() *Flat { return w.flat }
 
 // Index returns the tree.
 func (w *Widget) Index() *Index { return w.flat.x }
 
-// SetIndex shows another tree in place of this one; cursor and folds are found
-// again by id. Where the cursor's node is gone, the cursor stays on its row.
+// Version changes with everything that may change how a row is drawn, but for
+// the cursor: a row that was drawn at the same version is still right.
+func (w *Widget) Version() uint64 { return w.version }
+
+// SetIndex shows another tree in place of this one; cursor, folds, marks and the
+// active node are found again by id. A filter is cleared, since it is about the
+// other tree's nodes. Where the cursor's node is gone, the cursor stays on its
+// row.
 func (w *Widget) SetIndex(x *Index) {
-	old, folded := w.flat.x, w.flat.hidden
-	id := ""
-	if w.cursor != 0 {
-		id = old.ID(w.cursor)
-	}
-	w.flat = &Flat{x: x, shape: w.flat.shape, hidden: map[Ref]int32{}}
-	for r := range folded {
-		if now, ok := x.Find(old.ID(r)); ok && !x.Leaf(now) {
-			w.flat.SetFolded(now, true)
+	old := w.flat
+	f := &Flat{x: x, shape: old.shape, longest: old.longest}
+	for _, s := range []struct{ from, to *Set }{{&old.folds, &f.folds}, {&old.open, &f.open}, {&old.closed, &f.closed}} {
+		for r := range s.from.All() {
+			if now, ok := x.Find(old.x.ID(r)); ok && !x.Leaf(now) {
+				s.to.Add(now)
+			}
 		}
 	}
-	w.cursor = 0
-	if r, ok := x.Find(id); ok {
-		w.cursor = r
+	was := w.anchor
+	w.flat, w.cursor, w.anchor = f, 0, 0
+	if was != 0 {
+		w.anchor, _ = x.Find(old.x.ID(was))
 	}
-	w.rebuild()
+	w.Refresh()
 }
 
 // Grow is to be called after entries were added to the index. The rows follow
@@ -56,38 +70,65 @@ func (w *Widget) SetIndex(x *Index) {
 // page by page costs in all a small multiple of one walk.
 func (w *Widget) Grow() {
 	w.stale = true
+	w.version++
 	if n := len(w.flat.x.links); n-w.rowed >= w.rowed/4 || w.flat.Len() < w.scroll.Height {
-		w.rebuild()
+		w.Refresh()
 	}
 }
 
-// Settle brings the rows up to date.
+// Settle brings the rows up to date with the index.
 func (w *Widget) Settle() {
 	if w.stale {
-		w.rebuild()
+		w.Refresh()
 	}
 }
 
-// rebuild makes the rows anew and keeps the cursor where it is in the window.
-func (w *Widget) rebuild() {
-	w.flat.Rebuild()
-	w.stale, w.rowed = false, len(w.flat.x.links)
+// Refresh makes the rows anew and keeps the cursor where it is in the window.
+func (w *Widget) Refresh() {
+	f := w.flat
+	f.active = 0
+	if w.active != "" {
+		f.active, _ = f.x.Find(w.active)
+	}
+	f.Pin(w.pinned()...)
+	f.Rebuild()
+	w.stale, w.rowed = false, len(f.x.links)
+	w.version++
 	w.settleCursor()
+}
+
+// pinned are the nodes that folded runs leave alone: those with marks and names,
+// and the cursor's with its neighbours.
+func (w *Widget) pinned() []Ref {
+	x := w.flat.x
+	pins := w.tags.nodes(x)
+	if w.anchor != 0 && w.held && !w.onRun {
+		pins = append(pins, w.anchor, x.Parent(w.anchor), Ref(x.links[w.anchor].first))
+	}
+	return pins
 }
 
 func (w *Widget) settleCursor() {
 	n := w.flat.Len()
-	if w.cursor != 0 && w.held {
-		if at, ok := w.flat.RowOf(w.cursor); ok {
-			w.cursor = w.flat.At(at)
-			w.scroll.Hold(at, n)
-			return
+	if w.anchor != 0 && w.held && n > 0 {
+		at, ok := w.flat.RowOf(w.anchor)
+		for r := int32(w.anchor); !ok; {
+			// The filter left out all its ancestors: what comes next, or was before.
+			if r = w.flat.next(r); r == 0 {
+				at, ok = n-1, true
+			} else if w.flat.Visible(Ref(r)) {
+				at, ok = int(w.flat.rowOf[r]), true
+			}
 		}
+		w.cursor, w.onRun = w.flat.At(at), w.flat.Steps(at) > 0
+		w.scroll.Hold(at, n)
+		return
 	}
 	w.scroll.Clamp(n)
-	w.cursor = 0
+	w.cursor, w.onRun = 0, false
 	if n > 0 {
-		w.cursor = w.flat.At(w.scroll.Cursor)
+		w.cursor, w.onRun = w.flat.At(w.scroll.Cursor), w.flat.Steps(w.scroll.Cursor) > 0
+		w.anchor = w.cursor
 	}
 }
 
@@ -96,105 +137,37 @@ func (w *Widget) SetHeight(h int) {
 	w.scroll.Height = max(h, 1)
 	w.scroll.Clamp(w.flat.Len())
 	if w.stale && w.flat.Len() < h {
-		w.rebuild()
+		w.Refresh()
 	}
 }
 
 // Height is how many rows are shown.
 func (w *Widget) Height() int { return w.scroll.Height }
 
-// Cursor returns the node the cursor is on; ok is false in an empty tree.
+// Cursor returns the node the cursor is on; ok is false in an empty tree. On a
+// folded run it is the first node that the run hides; see [Widget.OnRun].
 func (w *Widget) Cursor() (r Ref, ok bool) { return w.cursor, w.cursor != 0 }
+
+// OnRun returns how many steps the folded run under the cursor stands for, 0
+// where the cursor is on a node.
+func (w *Widget) OnRun() (steps int) {
+	if !w.onRun {
+		return 0
+	}
+	return w.flat.Steps(w.scroll.Cursor)
+}
 
 // Row is the number of the cursor's row.
 func (w *Widget) Row() int { return w.scroll.Cursor }
 
-// Move moves the cursor by rows and reports whether it went anywhere.
-func (w *Widget) Move(rows int) bool {
-	if w.stale && w.scroll.Cursor+rows >= w.flat.Len() {
-		w.rebuild()
+// At returns the row and the node on line y of the window, counted from 0; ok is
+// false below the last row.
+func (w *Widget) At(y int) (row int, r Ref, ok bool) {
+	row = w.scroll.Top + y
+	if y < 0 || y >= w.scroll.Height || row >= w.flat.Len() {
+		return 0, 0, false
 	}
-	return w.moveTo(w.scroll.Cursor + rows)
-}
-
-// Page moves by windows.
-func (w *Widget) Page(windows int) bool {
-	return w.Move(windows * max(w.scroll.Height-1, 1))
-}
-
-// Home moves to the first row, End to the last.
-func (w *Widget) Home() bool { return w.moveTo(0) }
-
-// End moves to the last row.
-func (w *Widget) End() bool {
-	w.Settle()
-	return w.moveTo(w.flat.Len() - 1)
-}
-
-func (w *Widget) moveTo(row int) bool {
-	n := w.flat.Len()
-	if n == 0 {
-		return false
-	}
-	before := w.cursor
-	w.held = true
-	w.scroll.MoveTo(row, n)
-	w.cursor = w.flat.At(w.scroll.Cursor)
-	return w.cursor != before
-}
-
-// Select moves the cursor to a node, unfolding what hides it, and reports
-// whether the tree has it.
-func (w *Widget) Select(id string) bool {
-	r, ok := w.flat.x.Find(id)
-	if !ok {
-		return false
-	}
-	w.Settle()
-	opened := false
-	for p := range w.flat.x.Ancestors(r) {
-		opened = w.flat.SetFolded(p, false) || opened
-	}
-	if opened {
-		w.flat.Rebuild()
-	}
-	at, ok := w.flat.RowOf(r)
-	if !ok {
-		return false
-	}
-	w.moveTo(at)
-	return true
-}
-
-// ToggleFold folds or unfolds the cursor's node and reports whether there is
-// anything to fold.
-func (w *Widget) ToggleFold() bool {
-	_, folded := w.flat.Folded(w.cursor)
-	return w.SetFolded(!folded)
-}
-
-// SetFolded folds or unfolds the cursor's node and reports whether that changed
-// anything.
-func (w *Widget) SetFolded(folded bool) bool {
-	if w.cursor == 0 || !w.flat.SetFolded(w.cursor, folded) {
-		return false
-	}
-	w.held = true
-	w.rebuild()
-	return true
-}
-
-// ToParent moves the cursor to the parent of its node.
-func (w *Widget) ToParent() bool {
-	if w.cursor == 0 {
-		return false
-	}
-	p := w.flat.x.Parent(w.cursor)
-	if p == 0 {
-		return false
-	}
-	at, ok := w.flat.RowOf(p)
-	return ok && w.moveTo(at)
+	return row, w.flat.At(row), true
 }
 
 // Visible yields the rows in the window: their numbers and nodes.

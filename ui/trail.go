@@ -187,7 +187,7 @@ func (t *trailPane) row(m *Model, r treeview.Ref, w int, look look) string {
 	}
 	switch {
 	case !x.Known(r):
-		l.Put(m.theme.Warn, m.tree.widget.Flat().Note(r))
+		l.Put(m.theme.Warn, m.tree.widget.Index().Oddity(r))
 	case x.Forked(r):
 		n := countText(x.CountChildren(r, maxCounted), "child", "children")
 		if x.CountChildren(r, maxCounted) == maxCounted {

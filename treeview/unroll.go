@@ -1,0 +1,283 @@
+package treeview
+
+// Rebuild brings the rows up to date with the index and all that was set. It
+// visits every node once, and every row twice.
+func (f *Flat) Rebuild() {
+	f.x.arrange()
+	f.trace()
+	f.sift()
+	f.unroll()
+	if f.sifted {
+		f.join()
+	}
+}
+
+// trace marks the way from the root to the active node.
+func (f *Flat) trace() {
+	x := f.x
+	if f.pathOf == x.version && f.pathTo == f.active {
+		return
+	}
+	f.pathOf, f.pathTo, f.lifts = x.version, f.active, 0
+	clear(f.path)
+	clear(f.lifted)
+	for n := int32(f.active); n != 0; n = x.links[n].parent {
+		f.path.Add(Ref(n))
+		if p := x.links[n].parent; x.links[p].first != n {
+			f.lifted.Add(Ref(p))
+			f.lifts++
+		}
+	}
+}
+
+// firstChild and nextSibling are the order in which rows are made: that of the
+// index, but for the children on the active path, which come first.
+func (f *Flat) firstChild(p int32) int32 {
+	n := f.x.links[p].first
+	if f.lifts > 0 && f.lifted.Has(Ref(p)) {
+		for !f.path.Has(Ref(n)) {
+			n = f.x.links[n].next
+		}
+	}
+	return n
+}
+
+func (f *Flat) nextSibling(n int32) int32 {
+	l := &f.x.links[n]
+	if f.lifts == 0 || !f.lifted.Has(Ref(l.parent)) {
+		return l.next
+	}
+	if f.path.Has(Ref(n)) {
+		return f.x.links[l.parent].first
+	}
+	if l.next != 0 && f.path.Has(Ref(l.next)) {
+		return f.x.links[l.next].next
+	}
+	return l.next
+}
+
+// sift works out what may have a row, and which nodes lead to how much of it.
+func (f *Flat) sift() {
+	f.one, f.many = f.one[:0], f.many[:0]
+	if !f.sifted || f.context == Elided {
+		f.seen = f.match
+		return
+	}
+	x := f.x
+	f.seen = append(f.seen[:0:0], f.match...)
+	for r := range f.match.All() {
+		if int(r) >= len(x.links) {
+			break
+		}
+		for n := int32(r); x.links[n].parent != 0; {
+			n = x.links[n].parent
+			if f.one.Has(Ref(n)) {
+				f.many.Add(Ref(n))
+				break
+			}
+			f.one.Add(Ref(n))
+			if f.seen.Has(Ref(n)) {
+				break // a match of its own, whose ancestors have their turn
+			}
+			f.seen.Add(Ref(n))
+		}
+	}
+}
+
+// unroll makes the rows; where a filter is set, without their lanes.
+func (f *Flat) unroll() {
+	x := f.x
+	f.rows, f.hidden = f.rows[:0], f.hidden[:0]
+	if n := len(x.links); cap(f.rowOf) < n {
+		f.rowOf = make([]int32, n, n+n/4)
+	} else {
+		f.rowOf = f.rowOf[:n]
+	}
+	if cap(f.rows) == 0 && !f.sifted {
+		f.rows = make([]row, 0, len(x.links)-1)
+	}
+	f.rowOf[0] = ^0
+	links, rowOf, rows := x.links, f.rowOf, f.rows
+	sifted, lifting, nested, folding := f.sifted, f.lifts > 0, f.shape == Nested, f.folds.Len() > 0
+	runs := f.shape == Runs && (f.longest > 0 || len(f.closed) > 0)
+	depth := int32(0)
+	// Of the run that was looked at last: how many of its nodes are still to be
+	// hidden, or to be shown without looking again.
+	hide, show := 0, 0
+	for n := f.firstChild(0); n != 0; {
+		l := &links[n]
+		up := rowOf[l.parent]
+		if up < 0 {
+			up = ^up - 1
+		}
+		switch {
+		case sifted && !f.seen.Has(Ref(n)):
+			rowOf[n] = ^(1 + up)
+		case hide > 0:
+			hide--
+			rowOf[n] = ^(1 + up)
+		default:
+			at := int32(len(rows))
+			lanes, bits := uint32(0), uint32(0)
+			rowOf[n] = at
+			if show > 0 {
+				show--
+			} else if runs {
+				if steps, fold := f.stretch(n); fold {
+					rowOf[n] = ^(1 + at)
+					bits, hide = run, steps-1
+				} else {
+					show = max(steps-1, 0)
+				}
+			}
+			if up >= 0 && !sifted {
+				next := l.next
+				if lifting {
+					next = f.nextSibling(n)
+				}
+				p := &links[l.parent]
+				above := &rows[up]
+				if nested || p.first != p.last {
+					lanes, bits = further(above.lanes, above.bits, next == 0)
+				} else {
+					lanes, bits = above.lanes, bits|above.bits&^flagBits
+				}
+			}
+			if int(at) == cap(rows) {
+				rows = append(rows, row{})
+			}
+			rows = rows[:at+1]
+			r := &rows[at] // field by field: a row built elsewhere and copied takes twice as long
+			r.lanes, r.node, r.depth, r.parent, r.bits = lanes, n, depth, up, bits
+		}
+		if child := l.first; child != 0 {
+			if !folding || rowOf[n] < 0 || !f.folds.Has(Ref(n)) {
+				if lifting {
+					child = f.firstChild(n)
+				}
+				n, depth = child, depth+1
+				continue
+			}
+			f.hidden = append(f.hidden, foldedRow{rowOf[n], f.hide(n)})
+		}
+		for {
+			next := links[n].next
+			if lifting {
+				next = f.nextSibling(n)
+			}
+			if next != 0 {
+				n = next
+				break
+			}
+			if n = links[n].parent; n == 0 {
+				break
+			}
+			depth--
+		}
+	}
+	f.rows = rows
+}
+
+// further is what a row a level further in than another is drawn with.
+func further(lanes, bits uint32, last bool) (uint32, uint32) {
+	bits = bits&^flagBits + 1<<levelShift | connects
+	if last {
+		return lanes << 1, bits | lastChild
+	}
+	return lanes<<1 | 1, bits
+}
+
+// hide marks everything below n as hidden by it, and counts what the filter
+// would have let through.
+func (f *Flat) hide(n int32) int32 {
+	x, top, count := f.x, n, int32(0)
+	by := ^(1 + f.rowOf[n])
+	for n = x.links[n].first; ; {
+		f.rowOf[n] = by
+		if !f.sifted || f.seen.Has(Ref(n)) {
+			count++
+		}
+		if x.links[n].first != 0 {
+			n = x.links[n].first
+			continue
+		}
+		for n != top && x.links[n].next == 0 {
+			n = x.links[n].parent
+		}
+		if n == top {
+			return count
+		}
+		n = x.links[n].next
+	}
+}
+
+// stretch counts the nodes of a straight run from n on, and says whether they
+// are one row. Nodes that were left open are as good as ends.
+func (f *Flat) stretch(n int32) (steps int, fold bool) {
+	for f.inRun(n) && !f.open.Has(Ref(n)) && !f.pins.Has(Ref(n)) && Ref(n) != f.active {
+		steps++
+		fold = fold || f.closed.Has(Ref(n))
+		n = f.onlyChild(n)
+	}
+	return steps, steps > 1 && (fold || f.longest > 0 && steps >= f.longest)
+}
+
+// inRun reports whether nothing is to be said of n but that it lies between two
+// others.
+func (f *Flat) inRun(n int32) bool {
+	p := f.x.links[n].parent
+	return p != 0 && f.x.flags[n] == known && f.straight(p) && f.straight(n) && !f.folds.Has(Ref(n)) &&
+		(!f.sifted || f.seen.Has(Ref(n)) && !f.match.Has(Ref(n)))
+}
+
+// straight reports whether the filter lets one child of n through, or leads to
+// one, and no others.
+func (f *Flat) straight(n int32) bool {
+	if f.sifted {
+		return f.one.Has(Ref(n)) && !f.many.Has(Ref(n))
+	}
+	l := &f.x.links[n]
+	return l.first != 0 && l.first == l.last
+}
+
+// onlyChild returns that one child of n.
+func (f *Flat) onlyChild(n int32) int32 {
+	c := f.x.links[n].first
+	for f.sifted && !f.seen.Has(Ref(c)) {
+		c = f.x.links[c].next
+	}
+	return c
+}
+
+// join draws the lines between the rows that a filter left. First, from the end,
+// each parent learns whether one row hangs on it or several; the lanes hold the
+// count meanwhile.
+func (f *Flat) join() {
+	for i := len(f.rows) - 1; i >= 0; i-- {
+		r := &f.rows[i]
+		if r.parent < 0 {
+			continue
+		}
+		if up := &f.rows[r.parent]; up.lanes == 0 {
+			up.lanes = 1
+			r.bits |= lastChild
+		} else {
+			up.bits |= forked
+		}
+	}
+	for i := range f.rows {
+		r := &f.rows[i]
+		if r.parent < 0 {
+			r.lanes = 0
+			continue
+		}
+		up := &f.rows[r.parent]
+		keep := r.bits & (run | forked)
+		if f.shape == Nested || up.bits&forked != 0 {
+			r.lanes, r.bits = further(up.lanes, up.bits, r.bits&lastChild != 0)
+		} else {
+			r.lanes, r.bits = up.lanes, up.bits&^flagBits
+		}
+		r.bits |= keep
+	}
+}
