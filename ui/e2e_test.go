@@ -79,6 +79,14 @@ func (tm *terminal) tmux(args ...string) string {
 	return string(out)
 }
 
+// run runs another program beside it.
+func (tm *terminal) run(name string, args ...string) {
+	tm.t.Helper()
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		tm.t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+}
+
 func (tm *terminal) screen() string { return tm.tmux("capture-pane", "-p") }
 
 func (tm *terminal) keys(keys ...string) {
@@ -174,6 +182,57 @@ func TestInATerminal(t *testing.T) {
 		}
 		tm.keys("q")
 		tm.waits("ENDED 0 sane")
+	})
+	t.Run("in the background and back", func(t *testing.T) {
+		t.Parallel()
+		path := testfiles.Copy(t, "harel-shop.db")
+		// An interactive shell has job control.
+		tm := shell(t, 80, 24, "PS1='SHELL$((n=n+1))> ' sh -i")
+		tm.waits("SHELL1>")
+		tm.keys("stty -g > "+path+".before; "+bin+" "+path, "Enter")
+		tm.waits("read-only", "order-0000")
+		prompt := 1
+		next := func() { // waits for the shell's next line
+			prompt++
+			tm.waits(fmt.Sprintf("SHELL%d>", prompt))
+		}
+		for range 2 {
+			tm.keys("C-z")
+			next()
+			tm.keys("clear; stty -g | cmp - "+path+".before && echo AS BEFORE", "Enter")
+			tm.waits("AS BEFORE")
+			next()
+			tm.keys("fg", "Enter")
+			tm.waits("read-only", "order-0000", "? help")
+			tm.keys("j")
+			tm.waits("›order-0001")
+			tm.keys("k")
+			tm.waits("›order-0000")
+		}
+		// Stopped from elsewhere, the terminal is the shell's to put right; back
+		// again it is ours.
+		tm.run("pkill", "-TSTP", "-x", "-f", bin+" "+path)
+		next()
+		tm.keys("stty sane; fg", "C-j")
+		tm.waits("read-only", "order-0000", "? help")
+		tm.keys("j")
+		tm.waits("›order-0001")
+		tm.keys("q")
+		next()
+		tm.keys("clear; stty -g | cmp - "+path+".before && echo STILL AS BEFORE", "Enter")
+		tm.waits("STILL AS BEFORE")
+	})
+	t.Run("no shell to come back from", func(t *testing.T) {
+		t.Parallel()
+		path := testfiles.Copy(t, "harel-shop.db")
+		tm := shell(t, 80, 24, "true")
+		tm.waits("ENDED")
+		tm.tmux("respawn-pane", "-k", "env", "TERM=screen-256color", "LC_ALL=C.UTF-8", bin, path)
+		tm.waits("order-0000")
+		tm.keys("C-z")
+		tm.waits("no shell is here", "order-0000")
+		tm.keys("j")
+		tm.waits("›order-0001")
 	})
 	for _, signal := range []string{"TERM", "HUP", "INT"} {
 		t.Run("ended by "+signal, func(t *testing.T) {

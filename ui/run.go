@@ -9,15 +9,16 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"treering/internal/term"
 	"treering/store"
 	"treering/store/locate"
 	"treering/tracefeed"
+	"treering/ui/paint"
 )
 
 // Options say what to explore and where.
@@ -36,6 +37,8 @@ type Options struct {
 	// ASCII draws with ASCII characters only. It is also chosen where the locale says
 	// that the terminal knows no others.
 	ASCII bool
+	// Theme is the name of a theme, one of [paint.Choices]; "" is auto.
+	Theme string
 }
 
 // framesPerSecond is how often the screen is written at most: a key waits half
@@ -43,9 +46,102 @@ type Options struct {
 const framesPerSecond = 120
 
 // Run shows the explorer until the user quits or ctx is done. It returns nil
-// after a quit, and an error that matches context.Canceled where the context or a
-// signal (interrupt, terminate, hang-up) ended it.
+// after a quit, an error that matches context.Canceled where the context or a
+// signal (interrupt, terminate, hang-up) ended it, a [*paint.UnknownThemeError] for
+// a theme that there is not, and one that matches [*term.PanicError] where a mistake
+// in the program did. The terminal is as it was before, whatever is returned.
 func Run(ctx context.Context, o Options) error {
+	o = o.filled()
+	scheme, asks, err := paint.Choose(paint.Choice(o.Theme), o.Env)
+	if err != nil {
+		return err
+	}
+	// The program is asked to end, and puts the terminal back; only what its commands
+	// wait for is cancelled from here.
+	parent := ctx
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	defer cancel() // abandons what the commands still wait for
+	if seen, ok := o.Opened.Executions.(store.Observed); ok {
+		defer seen.Observe()()
+	}
+	c := o.config()
+	c.scheme, c.asks = scheme, asks
+	if c.poll != nil {
+		c.poll.Prime(parent)
+	}
+	return o.play(parent, ctx, newModel(ctx, c))
+}
+
+// play runs a model in the terminal until it quits or is told to end by a signal or
+// by asked. ctx is what it is made under.
+func (o Options) play(asked, ctx context.Context, model tea.Model) error {
+	l := &loop{model: model, answers: answers(o.Input), now: time.Now}
+	opts := []tea.ProgramOption{
+		tea.WithContext(ctx), tea.WithEnvironment(o.Env), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler(),
+		tea.WithFilter(l.filter), tea.WithColorProfile(o.profile()),
+	}
+	if o.Input != nil {
+		opts = append(opts, tea.WithInput(o.Input))
+	}
+	if o.Output != nil {
+		opts = append(opts, tea.WithOutput(o.Output))
+	}
+	p := tea.NewProgram(l, opts...)
+	l.send = p.Send
+	l.job.listen(func() error {
+		return errors.Join(p.ReleaseTerminal(), p.RestoreTerminal())
+	}, func(err error) { p.Send(ending{err}) })
+	defer l.job.deaf()
+	defer attend(asked, p)()
+
+	title := titleOf(o.Output, o.Env)
+	defer title.restore()
+	_, err := p.Run()
+	if l.err != nil {
+		err = l.err
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, new(*term.PanicError)), errors.Is(err, tea.ErrProgramPanic):
+		return fmt.Errorf("the explorer stopped on a mistake of its own: %w", err)
+	}
+	return fmt.Errorf("the explorer stopped: %w", err)
+}
+
+// stuckAfter is how long the program has to end when it was asked to. It needs a
+// fraction of it, unless it hangs.
+const stuckAfter = 3 * time.Second
+
+// attend has a program end when the context is done or a signal says so: all signals
+// that ask a program to end have one answer, whatever is open. The function that it
+// returns ends that.
+func attend(ctx context.Context, p *tea.Program) func() {
+	signals, over := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, endings()...)
+	term.Go(func() {
+		var why error
+		select {
+		case s := <-signals:
+			why = fmt.Errorf("%v: %w", s, context.Canceled)
+		case <-ctx.Done():
+			why = ctx.Err()
+		case <-over:
+			return
+		}
+		hung := time.AfterFunc(stuckAfter, p.Kill)
+		p.Send(ending{why})
+		<-over
+		hung.Stop()
+	}, func(error) { p.Kill() })
+	return func() {
+		signal.Stop(signals)
+		close(over)
+	}
+}
+
+// filled returns the options with what they leave open.
+func (o Options) filled() Options {
 	if o.Env == nil {
 		o.Env = os.Environ()
 	}
@@ -55,48 +151,43 @@ func Run(ctx context.Context, o Options) error {
 	if o.Zone == nil {
 		o.Zone = time.Local
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // abandons what the commands still wait for
-	if seen, ok := o.Opened.Executions.(store.Observed); ok {
-		defer seen.Observe()()
-	}
+	return o
+}
+
+func (o Options) config() config {
 	c := config{opened: o.Opened, env: o.Env, now: o.Now, zone: o.Zone, ascii: o.ASCII || !speaksUnicode(o.Env)}
 	if o.Opened.Watcher != nil {
 		c.poll = tracefeed.NewPoll(o.Opened.Watcher, tracefeed.PollOptions{Now: o.Now})
-		c.poll.Prime(ctx)
 	}
-	opts := []tea.ProgramOption{tea.WithContext(ctx), tea.WithEnvironment(o.Env), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler()}
-	if o.Input != nil {
-		opts = append(opts, tea.WithInput(o.Input))
-	}
-	if o.Output != nil {
-		opts = append(opts, tea.WithOutput(o.Output))
-	}
-	p := tea.NewProgram(newModel(ctx, c), opts...)
+	return c
+}
 
-	// All signals that ask a program to end have one answer, whatever is open: the
-	// terminal is put back, and the error says that it was no quit.
-	ending := make(chan os.Signal, 1)
-	signal.Notify(ending, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(ending)
-	go func() {
-		select {
-		case <-ending:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-
-	title := titleOf(o.Output, o.Env)
-	defer title.restore()
-	_, err := p.Run()
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, tea.ErrProgramPanic):
-		return fmt.Errorf("the explorer stopped on an error of its own: %w", err)
+// profile is how many colours the terminal is sent: as many as it has, where a theme
+// was chosen, else no more than the environment wants.
+func (o Options) profile() colorprofile.Profile {
+	depth := term.TerminalDepth(o.Env)
+	if o.Theme == "" || paint.Choice(o.Theme) == paint.Auto {
+		depth = term.ColourDepth(o.Env)
 	}
-	return fmt.Errorf("the explorer stopped: %w", err)
+	switch depth {
+	case term.TrueColour:
+		return colorprofile.TrueColor
+	case term.EightBit:
+		return colorprofile.ANSI256
+	case term.SixteenColours:
+		return colorprofile.ANSI
+	default:
+		return colorprofile.ASCII
+	}
+}
+
+// answers reports whether the input is a terminal, which answers what it is asked.
+func answers(in io.Reader) bool {
+	if in == nil {
+		in = os.Stdin
+	}
+	f, ok := in.(*os.File)
+	return ok && term.IsTerminal(f)
 }
 
 // savedTitle is the title that the window had before.

@@ -35,6 +35,8 @@ type app struct {
 	raw      bool
 	jsonArgs bool
 
+	screen screenFlags
+
 	storeGiven  bool
 	prefixGiven bool
 

@@ -29,6 +29,9 @@ treering demo --into demo.db --create`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
+			if err := a.checkScreen(); err != nil {
+				return err
+			}
 			if cmd.Flags().Changed("into") {
 				if a.storeGiven {
 					return usagef("demo takes --into or -s, not both")
@@ -53,6 +56,7 @@ treering demo --into demo.db --create`,
 			})
 		},
 	}
+	a.explorerFlags(cmd)
 	cmd.Flags().StringVar(&into, "into", "", "seed this `STORE` and end")
 	return cmd
 }

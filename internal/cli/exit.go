@@ -98,4 +98,11 @@ func report(w io.Writer, err error) {
 	}
 	// Where standard error cannot be written there is nobody left to tell.
 	fmt.Fprintf(w, "treering: %s\n", term.SanitiseN(strings.Join(folded, "; "), maxErrorCells)) //nolint:errcheck // see above
+	var panicked *term.PanicError
+	if errors.As(err, &panicked) {
+		fmt.Fprintln(w, "Please report this, with what follows:") //nolint:errcheck // see above
+		for line := range (term.Profile{}).EachLine(panicked.Stack) {
+			fmt.Fprintln(w, line.Truncate(maxErrorCells, "…")) //nolint:errcheck // see above
+		}
+	}
 }

@@ -20,6 +20,9 @@ import (
 // explore opens the explorer on the store that the arguments name.
 func (a *app) explore(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
+	if err := a.checkScreen(); err != nil {
+		return err
+	}
 	if len(args) == 1 {
 		if a.storeGiven {
 			return usagef("the store is named twice, %q and with -s %q", args[0], a.store)
@@ -77,7 +80,7 @@ func (a *app) interactive() bool {
 func (a *app) dumb() bool { return a.env.Get("TERM") == "dumb" }
 
 func (a *app) runExplorer(ctx context.Context, o *locate.Opened) error {
-	return ui.Run(ctx, ui.Options{Opened: o, Input: a.stdin, Output: a.stdout, Env: a.env, Now: a.now})
+	return ui.Run(ctx, ui.Options{Opened: o, Input: a.stdin, Output: a.stdout, Env: a.env, Now: a.now, Theme: a.screen.theme, ASCII: a.screen.ascii})
 }
 
 // askForSet asks which of several sets of execution tables to open.

@@ -55,6 +55,8 @@ treering -s shop.db executions --status RUNNING --json`,
 	f.BoolVar(&a.json, "json", false, "one JSON object a line")
 	f.BoolVar(&a.jsonArgs, "json-args", false, "read arguments and ids that begin with a double quote as JSON strings: some ids cannot be typed")
 
+	a.explorerFlags(root)
+
 	root.AddGroup(
 		&cobra.Group{ID: "trees", Title: "session trees"},
 		&cobra.Group{ID: "executions", Title: "executions"},
