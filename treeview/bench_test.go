@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+
+	"treering/internal/term"
 )
 
 // forest is a tree as a long session makes it: runs of twenty, then a fork.
@@ -74,7 +76,7 @@ func BenchmarkWindow(b *testing.B) {
 			for b.Loop() {
 				for i, r := range w.Visible() {
 					_ = w.Flat().Gutter(i, Unicode(), DefaultLevels)
-					_ = w.Index().Label(r)
+					_ = w.Index().Label(r, term.Profile{})
 				}
 			}
 		})

@@ -91,6 +91,118 @@ o
 	}
 }
 
+func TestRunAndFilterPictures(t *testing.T) {
+	const words = "a b<a c<b d<c e<d f<e g<f h<g i<h x<d y<x z<y q<z"
+	for _, c := range []struct {
+		name  string
+		set   func(f *Flat, node func(string) Ref)
+		ascii bool
+		want  string
+	}{
+		{name: "long runs are one row", set: func(f *Flat, _ func(string) Ref) { f.SetRuns(3) }, want: `
+○ a
+○ b
+○ c
+○ d
+├─○ e
+│ ┆ … 3 steps
+│ ● i
+└─○ x
+  ○ y
+  ○ z
+  ● q
+`},
+		{name: "what is pinned or active is in none, and short rests stay", set: func(f *Flat, node func(string) Ref) {
+			f.SetRuns(2)
+			f.Pin(node("g"))
+			f.SetActive(node("z"))
+		}, ascii: true, want: "\no a\n: ... 2 steps\no d\n|-o x\n| o y\n| *>z\n| * q\n`-o e\n  o f\n  o g\n  o h\n  * i\n"},
+		{name: "the active path comes first", set: func(f *Flat, node func(string) Ref) {
+			f.SetRuns(2)
+			f.SetActive(node("q"))
+		}, want: `
+○ a
+┆ … 2 steps
+○ d
+├─○ x
+│ ┆ … 2 steps
+│ ◉ q
+└─○ e
+  ┆ … 3 steps
+  ● i
+`},
+		{name: "matches hang on their nearest ancestors", set: func(f *Flat, node func(string) Ref) {
+			var s Set
+			for _, id := range []string{"b", "e", "i", "z"} {
+				s.Add(node(id))
+			}
+			f.SetFilter(s, Elided)
+		}, want: `
+○ b  ~ 1 elided
+├╌○ e  ~ 2 elided
+│ ● i  ~ 3 elided
+└╌○ z  ~ 4 elided
+`},
+		{name: "or on all of them", set: func(f *Flat, node func(string) Ref) {
+			var s Set
+			for _, id := range []string{"b", "e", "i", "z"} {
+				s.Add(node(id))
+			}
+			f.SetFilter(s, Shown)
+			f.SetRuns(2)
+		}, want: `
+○ a
+○ b
+○ c
+○ d
+├─○ e
+│ ┆ … 3 steps
+│ ● i
+└─○ x
+  ○ y
+  ○ z
+`},
+		{name: "a fold that is left out hides nothing", set: func(f *Flat, node func(string) Ref) {
+			f.SetFolded(node("d"), true)
+			var s Set
+			s.Add(node("q"))
+			f.SetFilter(s, Elided)
+		}, ascii: true, want: "\n* q  ~ 7 elided\n"},
+		{name: "a fold counts matches", set: func(f *Flat, node func(string) Ref) {
+			f.SetFolded(node("d"), true)
+			var s Set
+			for _, id := range []string{"d", "q", "i"} {
+				s.Add(node(id))
+			}
+			f.SetFilter(s, Elided)
+		}, want: "\n▸ d  ~ 3 elided  … 2 steps\n"},
+		{name: "nothing matches", set: func(f *Flat, _ func(string) Ref) { f.SetFilter(nil, Shown) }, want: "\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := NewFlat(grow(t, ByID, words), Runs)
+			c.set(f, func(id string) Ref {
+				r, ok := f.x.Find(id)
+				if !ok {
+					t.Fatalf("%s is not there", id)
+				}
+				return r
+			})
+			f.Rebuild()
+			if diff := cmp.Diff(c.want, "\n"+picture(f, DrawOptions{ASCII: c.ascii})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			f.ClearFilter()
+			f.SetRuns(0)
+			f.SetActive(0)
+			f.FoldTo(-1)
+			f.Rebuild()
+			if diff := cmp.Diff(picture(NewFlat(f.x, Runs), DrawOptions{}), picture(f, DrawOptions{})); diff != "" {
+				t.Errorf("undone (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestPartialTreesSaySo(t *testing.T) {
 	x := grow(t, ByID, "b<a")
 	x.SetPartial(true)

@@ -124,6 +124,7 @@ type Line struct {
 type DrawOptions struct {
 	ASCII  bool
 	Levels int // 0 means [DefaultLevels]
+	Term   term.Profile
 	// Label makes the text of a node; nil means [Index.Label].
 	Label func(Ref) term.Text
 }
@@ -138,14 +139,14 @@ func (f *Flat) Lines(o DrawOptions) iter.Seq[Line] {
 		o.Levels = DefaultLevels
 	}
 	if o.Label == nil {
-		o.Label = f.x.Label
+		o.Label = func(r Ref) term.Text { return f.x.Label(r, o.Term) }
 	}
 	return func(yield func(Line) bool) {
 		for i := range f.rows {
 			r := f.At(i)
 			text := f.RunText(i, g)
 			if text.Empty() {
-				text = o.Label(r).Plus(f.Note(i, g))
+				text = o.Label(r).Plus(f.Note(i, g, o.Term))
 			}
 			if !yield(Line{Ref: r, Gutter: f.Gutter(i, g, o.Levels), Text: text}) {
 				return
@@ -159,11 +160,11 @@ const kindWidth = 7
 
 // Label is the text of a node: its kind and its title; for a parent that never
 // came its id.
-func (x *Index) Label(r Ref) term.Text {
+func (x *Index) Label(r Ref, p term.Profile) term.Text {
 	if !x.Known(r) {
-		return term.SanitiseN(x.ID(r), MaxTitle)
+		return p.SanitiseN(x.ID(r), MaxTitle)
 	}
-	return term.SanitiseN(x.Kind(r), 2*kindWidth).Pad(kindWidth).Plus(term.Spaces(1), term.Sanitise(x.Title(r)))
+	return p.SanitiseN(x.Kind(r), 2*kindWidth).Pad(kindWidth).Plus(term.Spaces(1), p.Sanitise(x.Title(r)))
 }
 
 // RunText is the text of a folded run's row, how many steps it stands for; the
@@ -179,7 +180,7 @@ func (f *Flat) RunText(i int, g Glyphs) term.Text {
 // Note is what is to be said of row i besides its label, with two blanks before
 // each: how many ancestors are left out above it, what a fold hides, and what is
 // wrong with its node.
-func (f *Flat) Note(i int, g Glyphs) term.Text {
+func (f *Flat) Note(i int, g Glyphs, p term.Profile) term.Text {
 	var note term.Text
 	if n := f.Elided(i); n > 0 {
 		note = note.Plus(term.Lit("  "+g.Elided), term.Lit(Grouped(int64(n))+" elided"))
@@ -191,7 +192,7 @@ func (f *Flat) Note(i int, g Glyphs) term.Text {
 	if hidden, ok := f.Folded(r); ok {
 		note = note.Plus(term.Lit("  "+g.More), counted(hidden, "step"))
 	}
-	note = note.Plus(f.x.Oddity(r))
+	note = note.Plus(f.x.Oddity(r, p))
 	if f.shape == Runs && f.x.ExtraRoot(r) {
 		note = note.Plus(term.Lit("  (another root)"))
 	}
@@ -201,7 +202,7 @@ func (f *Flat) Note(i int, g Glyphs) term.Text {
 // Oddity says, after two blanks, what is wrong with a node: a parent that is
 // missing, a cycle that is cut here, entries that contradict each other. It is
 // empty for most.
-func (x *Index) Oddity(r Ref) term.Text {
+func (x *Index) Oddity(r Ref, p term.Profile) term.Text {
 	var note term.Text
 	if !x.Known(r) {
 		if x.partial {
@@ -211,7 +212,7 @@ func (x *Index) Oddity(r Ref) term.Text {
 		}
 	}
 	if named, ok := x.Cyclic(r); ok {
-		note = note.Plus(term.Lit("  (cycle: its parent is "), term.SanitiseN(x.ID(named), 40), term.Lit(", below it)"))
+		note = note.Plus(term.Lit("  (cycle: its parent is "), p.SanitiseN(x.ID(named), 40), term.Lit(", below it)"))
 	}
 	if n := x.Contradictions(r); n > 0 {
 		note = note.Plus(term.Lit("  (has "), counted(n, "more parent"), term.Lit(")"))

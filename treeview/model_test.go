@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"treering/internal/term"
 )
 
 // view is what a tree may be looked at with, by id, as plainly as it can be said.
@@ -81,7 +83,7 @@ func (v *view) learn() {
 			v.parent[id] = stack[depth-1]
 			v.kids[stack[depth-1]] = append(v.kids[stack[depth-1]], id)
 		}
-		v.odd[id] = !v.x.Oddity(r).Empty()
+		v.odd[id] = !v.x.Oddity(r, term.Profile{}).Empty()
 	}
 	v.onPath = map[string]bool{}
 	if _, ok := v.x.Find(v.active); ok {

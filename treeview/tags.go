@@ -93,14 +93,14 @@ const maxName = 24
 
 // TagText is how a row shows its node's names and marks, with two blanks before
 // each: "  [main]  A". It is empty for most nodes.
-func (w *Widget) TagText(r Ref) term.Text {
+func (w *Widget) TagText(r Ref, p term.Profile) term.Text {
 	var t term.Text
 	marks, names := w.Tags(r)
 	for _, name := range names {
-		t = t.Plus(term.Lit("  ["), term.SanitiseN(name, maxName), term.Lit("]"))
+		t = t.Plus(term.Lit("  ["), p.SanitiseN(name, maxName), term.Lit("]"))
 	}
 	for _, m := range marks {
-		t = t.Plus(term.Spaces(2), term.Sanitise(string(m)))
+		t = t.Plus(term.Spaces(2), p.Sanitise(string(m)))
 	}
 	return t
 }

@@ -265,7 +265,7 @@ func (f *families) row(m *Model, i int, r treeview.Ref, w int, look look) string
 	l.Put(m.theme.Dim, flat.Gutter(i, m.theme.Tree, 6))
 	name := m.term.Sanitise(shortID(x, r))
 	if !x.Known(r) {
-		return l.Plain(name).Put(m.theme.Warn, flat.Note(i, m.theme.Tree)).String()
+		return l.Plain(name).Put(m.theme.Warn, flat.Note(i, m.theme.Tree, m.term)).String()
 	}
 	status := m.term.SanitiseN(x.Kind(r), maxStatus)
 	flawed, at := f.bad[x.ID(r)], w-max(statusWidth, status.Width())

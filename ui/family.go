@@ -410,13 +410,13 @@ func (t *treePane) memberRow(m *Model, i int, r treeview.Ref, w int, look look) 
 	mb, ok := t.members[x.ID(r)]
 	switch {
 	case !ok:
-		return l.Plain(m.term.SanitiseN(x.ID(r), w)).Put(m.theme.Warn, flat.Note(i, m.theme.Tree)).String()
+		return l.Plain(m.term.SanitiseN(x.ID(r), w)).Put(m.theme.Warn, flat.Note(i, m.theme.Tree, m.term)).String()
 	case mb.state:
 		t.stateText(m, l, mb)
 	default:
 		t.memberText(m, l, mb, shortMember(x, r), x.Leaf(r) || !t.hasState(x, r))
 	}
-	return l.Put(m.theme.Dim, flat.Note(i, m.theme.Tree)).String()
+	return l.Put(m.theme.Dim, flat.Note(i, m.theme.Tree, m.term)).String()
 }
 
 // hasState reports whether the state that the execution is in has a row.

@@ -187,7 +187,7 @@ func (t *trailPane) row(m *Model, r treeview.Ref, w int, look look) string {
 	}
 	switch {
 	case !x.Known(r):
-		l.Put(m.theme.Warn, m.tree.widget.Index().Oddity(r))
+		l.Put(m.theme.Warn, m.tree.widget.Index().Oddity(r, m.term))
 	case x.Forked(r):
 		n := countText(x.CountChildren(r, maxCounted), "child", "children")
 		if x.CountChildren(r, maxCounted) == maxCounted {

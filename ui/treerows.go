@@ -120,13 +120,13 @@ func (t *treePane) nodeRow(m *Model, i int, r treeview.Ref, w int, look look) st
 	l := rowStart(m, w, look)
 	l.Put(m.theme.Dim, flat.Gutter(i, m.theme.Tree, t.levels))
 	if !x.Known(r) {
-		return l.Plain(m.term.SanitiseN(x.ID(r), w)).Put(m.theme.Warn, flat.Note(i, m.theme.Tree)).String()
+		return l.Plain(m.term.SanitiseN(x.ID(r), w)).Put(m.theme.Warn, flat.Note(i, m.theme.Tree, m.term)).String()
 	}
 	kind := m.term.SanitiseN(x.Kind(r), 14).Pad(kindColumn)
 	l.Put(m.theme.Info, kind).Gap(1)
 	// What a fold hides and what is odd about a node is said first, the title has
 	// the rest.
-	note := flat.Note(i, m.theme.Tree)
+	note := flat.Note(i, m.theme.Tree, m.term)
 	l.Plain(m.term.SanitiseN(x.Title(r), w).Truncate(max(l.Left()-note.Width(), minTitle), "…"))
 	return l.Put(m.theme.Dim, note).String()
 }
