@@ -19,8 +19,11 @@ import (
 func keysAnybodyMightPress() []string {
 	out := []string{"x", "ctrl+x", "n", "backspace", "ctrl+k", "ctrl+w", "shift+up", "é", "漢"}
 	for _, it := range intents() {
-		if it.ID != "quit" && it.ID != "suspend-program" {
-			out = append(out, it.Keys...)
+		if it.ID == "quit" || it.ID == "suspend-program" {
+			continue
+		}
+		for _, c := range bind(intents(), nil).bound.Keys(it.ID) {
+			out = append(out, c.Presses()...)
 		}
 	}
 	return out
@@ -30,7 +33,7 @@ func keysAnybodyMightPress() []string {
 func play(t *rapid.T, d *driver, write func()) {
 	keys := keysAnybodyMightPress()
 	for range rapid.IntRange(1, 40).Draw(t, "acts") {
-		switch rapid.IntRange(0, 12).Draw(t, "act") {
+		switch rapid.IntRange(0, 14).Draw(t, "act") {
 		case 0:
 			d.send(tea.WindowSizeMsg{Width: rapid.IntRange(0, 520).Draw(t, "w"), Height: rapid.IntRange(0, 210).Draw(t, "h")})
 		case 1:
@@ -40,6 +43,14 @@ func play(t *rapid.T, d *driver, write func()) {
 			d.changed()
 		case 3:
 			d.paste(rapid.SampledFrom([]string{"", "x", `{"a":1}`, "\x1b[2J\n\t\u202e", "status:x kind:y", "7d"}).Draw(t, "paste"))
+		case 4, 5:
+			at := tea.Mouse{X: rapid.IntRange(-1, 200).Draw(t, "x"), Y: rapid.IntRange(-1, 60).Draw(t, "y"),
+				Button: rapid.SampledFrom([]tea.MouseButton{tea.MouseLeft, tea.MouseRight, tea.MouseWheelUp, tea.MouseWheelDown}).Draw(t, "button")}
+			if at.Button == tea.MouseWheelUp || at.Button == tea.MouseWheelDown {
+				d.send(tea.MouseWheelMsg(at))
+			} else {
+				d.send(tea.MouseClickMsg(at))
+			}
 		default:
 			d.press(rapid.SampledFrom(keys).Draw(t, "key"))
 		}

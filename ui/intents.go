@@ -42,7 +42,7 @@ func (it *intent) disabled(m *Model) string {
 
 // intents returns the table.
 func intents() []intent {
-	return slices.Concat(readIntents(), writeIntents())
+	return slices.Concat(readIntents(), windowIntents(), writeIntents())
 }
 
 // readIntents are those that only look.
@@ -116,24 +116,7 @@ type mover interface {
 
 // focused returns the list in the focused pane and the height of its window. The
 // detail pane scrolls instead.
-func (m *Model) focused() (mover, int) {
-	switch m.focus {
-	case layout.Tree:
-		m.detail.release()
-		return &m.tree, m.tree.widget.Height()
-	case layout.Ancestry:
-		return &m.trail, m.trail.scroll.Height
-	case layout.Detail:
-		return detailScroll{&m.detail}, m.detail.height
-	case layout.Trace:
-		return &m.trace, m.trace.scroll.Height
-	case layout.Queues:
-		return &m.queues, m.queues.height()
-	default:
-		m.detail.release()
-		return &m.nav, m.nav.height()
-	}
-}
+func (m *Model) focused() (mover, int) { return m.list(m.focus) }
 
 type detailScroll struct{ d *detailPane }
 

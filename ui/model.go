@@ -10,8 +10,10 @@ import (
 	"treering/store"
 	"treering/store/locate"
 	"treering/tracefeed"
+	settings "treering/ui/config"
 	"treering/ui/layout"
 	"treering/ui/paint"
+	"treering/ui/state"
 )
 
 // subjectKind says what the panes are about.
@@ -53,6 +55,12 @@ type Model struct {
 	lowerChosen   bool        // by a key; otherwise it is what there is something in
 	zoom          bool
 
+	splits splitState
+	mouse  bool // taken from the terminal
+
+	memory    *state.State // what is there at the next start
+	forgetful bool         // it was said that nothing can be remembered
+
 	subject subject
 	member  string // the execution that trace, detail and queues are about
 	state   memberState
@@ -69,9 +77,8 @@ type Model struct {
 	live    liveState
 	again   retryState
 	status  statusLine
-	overlay surface  // nil: nothing stands over the panes
-	going   request  // the search for what an id belongs to
-	used    []string // intents chosen in the palette, the latest first
+	overlay surface // nil: nothing stands over the panes
+	going   request // the search for what an id belongs to
 	dialog  *dialog
 	tick    tickState
 	screen  screen
@@ -98,6 +105,9 @@ type config struct {
 	scheme paint.Scheme
 	asks   bool // the terminal is asked for its background
 	poll   *tracefeed.Poll
+
+	settings settings.Config
+	memory   *state.State // nil: nothing outlives the model
 }
 
 func newModel(ctx context.Context, c config) *Model {
@@ -113,7 +123,12 @@ func newModel(ctx context.Context, c config) *Model {
 			return tea.Tick(wait, func(time.Time) tea.Msg { return f() })
 		}
 	}
-	m.keys = bind(intents(), nil)
+	if m.memory = c.memory; m.memory == nil {
+		m.memory = state.InMemory()
+	}
+	m.splits.recall(m.memory)
+	m.mouse = c.settings.Mouse == nil || *c.settings.Mouse
+	m.keys = bind(intents(), c.settings.Keys)
 	m.nav.init(m)
 	m.tree.init()
 	m.queues.init(m)

@@ -39,6 +39,7 @@ type navigator struct {
 	filter   navFilter
 	input    *field.Field // while the filter is being typed
 	before   string       // what it was before
+	head     int          // lines above the rows, as it was drawn last
 	rev      int
 }
 
@@ -401,6 +402,7 @@ func (n *navigator) draw(m *Model, w, h int, focused bool) []string {
 		}
 		h -= len(out)
 	}
+	n.head = len(out)
 	var rows []string
 	switch n.view {
 	case sessionsView:

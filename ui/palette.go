@@ -11,6 +11,7 @@ import (
 	"treering/internal/term"
 	"treering/store"
 	"treering/ui/layout"
+	"treering/ui/state"
 )
 
 // openPalette lists every intent to be found by a few letters of its name, those
@@ -75,13 +76,11 @@ func (m *Model) gotoPick(id string) pick {
 }
 
 // usedCommands are the intents that were chosen here, the latest first.
-func (m *Model) usedCommands() []string { return m.used }
+func (m *Model) usedCommands() []string { return m.memory.Commands() }
 
 // useCommand notes that an intent was chosen.
 func (m *Model) useCommand(id string) tea.Cmd {
-	m.used = slices.DeleteFunc(slices.Clone(m.used), func(u string) bool { return u == id })
-	m.used = slices.Insert(m.used, 0, id)
-	return nil
+	return m.remember(func(s *state.State) error { return s.UseCommand(id) })
 }
 
 // found is what an id led to.

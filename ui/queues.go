@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"treering/store"
+	"treering/treeview"
 	"treering/ui/layout"
 	"treering/ui/when"
 )
@@ -285,6 +286,18 @@ func (q *queuesPane) concerned() (id string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// scroll is the window on the list that is shown.
+func (q *queuesPane) scroll() treeview.Scroll {
+	switch q.tab {
+	case outboxTab:
+		return q.outbox.scroll
+	case spawnsTab:
+		return q.spawns.scroll
+	default:
+		return q.timers.scroll
+	}
 }
 
 func (q *queuesPane) height() int {

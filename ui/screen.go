@@ -49,6 +49,9 @@ func (s *screen) bars()     { s.barRev++ }
 func (m *Model) View() tea.View {
 	v := tea.NewView(m.draw())
 	v.AltScreen = true
+	if m.mouse {
+		v.MouseMode = tea.MouseModeCellMotion
+	}
 	v.WindowTitle = m.shown(term.Title("treering " + m.info.Name))
 	if cursor := m.cursor(); cursor != nil {
 		v.Cursor = cursor
@@ -62,7 +65,7 @@ func (m *Model) draw() string {
 	}
 	s := &m.screen
 	if !s.fits {
-		s.place(layout.Compute(m.width, m.height, m.focus, m.lower, m.zoom, m.subject.kind != session), m.theme)
+		s.place(layout.Compute(m.want()), m.theme)
 		s.fits, s.whole = true, false
 		s.bars()
 	}
@@ -163,14 +166,16 @@ func (m *Model) titleLine(p layout.Pane, w int, focused, shared bool) string {
 	return l.Fill(border, rule, w).String()
 }
 
+// tabNames are what panes are called in the title of one they share a place with.
+var tabNames = [...]string{layout.Navigator: "nav", layout.Tree: "tree", layout.Ancestry: "ancestry", layout.Detail: "detail",
+	layout.Trace: "trace", layout.Queues: "queues"}
+
 // neighbours names the panes that share a place, by the keys that show them.
 func (m *Model) neighbours(p layout.Pane) term.Text {
-	short := [...]string{layout.Navigator: "nav", layout.Tree: "tree", layout.Ancestry: "ancestry", layout.Detail: "detail",
-		layout.Trace: "trace", layout.Queues: "queues"}
 	var parts []term.Text
 	for _, q := range m.screen.layout.Tabs {
 		if q != p {
-			parts = append(parts, term.Lit(string(rune('0'+q))+" "+short[q]))
+			parts = append(parts, term.Lit(string(rune('0'+q))+" "+tabNames[q]))
 		}
 	}
 	if len(parts) > 4 && m.width < 60 {

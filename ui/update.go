@@ -15,6 +15,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = msg.apply(m)
 	case tea.KeyPressMsg:
 		cmd = m.key(msg)
+	case tea.MouseWheelMsg:
+		cmd = m.wheel(msg.Mouse())
+	case tea.MouseClickMsg:
+		cmd = m.click(msg.Mouse())
 	case tea.PasteMsg:
 		cmd = m.paste(msg.Content)
 	case tea.WindowSizeMsg:

@@ -65,23 +65,40 @@ func (l Layout) Body() Rect { return Rect{0, 1, l.Width, max(l.Height-rowsAround
 // the words that say so.
 const untraced = 3
 
-// Compute divides a window. focus is always shown; lower is the pane that the
-// shared place shows while the focus is elsewhere. Where there is no trace to show
-// (traced is false) its room goes to the detail below, unless it has the focus.
-func Compute(width, height int, focus, lower Pane, zoom, traced bool) Layout {
-	l := Layout{Width: width, Height: height}
+// Want is what a window is divided for.
+type Want struct {
+	Width, Height int
+	Focus         Pane // is always shown
+	Lower         Pane // what the shared place shows while the focus is elsewhere
+	Zoom          bool // the focus alone
+	// Traced: there is a trace to show. Otherwise its room goes to the detail below,
+	// unless it has the focus or its room was chosen.
+	Traced bool
+	Splits Splits // how windows of this mode are divided
+}
+
+// ModeOf is how much a window of that size shows.
+func ModeOf(width, height int) Mode {
 	switch {
 	case width < MinWidth || height < MinHeight:
-		return l
+		return TooSmall
 	case width < TabbedWidth || height < TabbedHeight:
-		l.Mode = Single
+		return Single
 	case width < FullWidth || height < FullHeight:
-		l.Mode = Tabbed
-	default:
-		l.Mode = Full
+		return Tabbed
 	}
-	b := l.Body()
-	if zoom || l.Mode == Single {
+	return Full
+}
+
+// Compute divides a window.
+func Compute(want Want) Layout {
+	l := Layout{Mode: ModeOf(want.Width, want.Height), Width: want.Width, Height: want.Height}
+	if l.Mode == TooSmall {
+		return l
+	}
+	b, s := l.Body(), want.Splits
+	focus, lower := want.Focus, want.Lower
+	if want.Zoom || l.Mode == Single {
 		l.Rects[focus] = b
 		if l.Mode == Single {
 			l.Tabs = Panes()
@@ -92,31 +109,30 @@ func Compute(width, height int, focus, lower Pane, zoom, traced bool) Layout {
 		if focus > Tree {
 			lower = focus
 		}
-		top := (b.H + 1) / 2
-		left := min(max(b.W*2/5, 30), 52)
+		top := s.part(Top, b.H, (b.H+1)/2, leastHeight)
+		left := s.part(Left, b.W-1, min(max(b.W*2/5, 30), 52), leastWidth)
 		l.Rects[Navigator] = Rect{0, b.Y, left, top}
 		l.Rects[Tree] = Rect{left + 1, b.Y, b.W - left - 1, top}
 		l.Rects[lower] = Rect{0, b.Y + top, b.W, b.H - top}
 		l.Tabs = []Pane{Ancestry, Detail, Trace, Queues}
 		return l
 	}
-	bottom := min(max(b.H/5, 9), 16)
-	upper := b.H - bottom
-	left := min(max(b.W/4, 44), 60)
-	middle := (b.W - left - 2) / 2
-	right := b.W - left - middle - 2
-	treeH := upper * 13 / 20
-	traceH := upper * 9 / 20
-	if !traced && focus != Trace {
+	upper := s.part(Top, b.H, b.H-min(max(b.H/5, 9), 16), 2*leastHeight)
+	left := s.part(Left, b.W-1-leastWidth-1, min(max(b.W/4, 44), 60), leastWidth)
+	rest := b.W - left - 2
+	middle := s.part(Middle, rest, rest/2, leastWidth)
+	treeH := s.part(TreeRows, upper, upper*13/20, leastHeight)
+	traceH := s.part(TraceRows, upper, upper*9/20, leastHeight)
+	if _, chosen := s[TraceRows]; !want.Traced && focus != Trace && !chosen {
 		traceH = untraced
 	}
 	x2, x3 := left+1, left+middle+2
 	l.Rects[Navigator] = Rect{0, b.Y, left, upper}
 	l.Rects[Tree] = Rect{x2, b.Y, middle, treeH}
 	l.Rects[Ancestry] = Rect{x2, b.Y + treeH, middle, upper - treeH}
-	l.Rects[Trace] = Rect{x3, b.Y, right, traceH}
-	l.Rects[Detail] = Rect{x3, b.Y + traceH, right, upper - traceH}
-	l.Rects[Queues] = Rect{0, b.Y + upper, b.W, bottom}
+	l.Rects[Trace] = Rect{x3, b.Y, rest - middle, traceH}
+	l.Rects[Detail] = Rect{x3, b.Y + traceH, rest - middle, upper - traceH}
+	l.Rects[Queues] = Rect{0, b.Y + upper, b.W, b.H - upper}
 	return l
 }
 
