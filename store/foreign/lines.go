@@ -1,0 +1,238 @@
+package foreign
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"unicode/utf8"
+
+	"treering/store"
+)
+
+// MaxLine is the longest line that is loaded, in bytes. Lines of some megabytes are
+// ordinary: pictures and the output of tools.
+const MaxLine = 64 << 20
+
+// Position is how far a file was read: always to the end of a whole line.
+type Position struct {
+	Offset int64 // of the next byte
+	Line   int64 // number of lines before it
+	// Open says that the last line had no end yet, but was a whole value.
+	Open bool
+}
+
+// Line is one whole line.
+type Line struct {
+	Place Place
+	// Text is without its end, without NULs around it, and valid UTF-8. nil where the
+	// line is longer than [MaxLine]. It is the reader's own until the next line.
+	Text []byte
+	// Mended says that bytes which are no UTF-8 were replaced.
+	Mended bool
+}
+
+// ReadLines reads the whole lines of a file from a position to its end, and returns
+// where to go on. Lines end at a line feed only: other line separators are ordinary
+// characters within JSON. What a writer has begun and not ended is held back, unless
+// it is a JSON value already, which needs no end.
+func ReadLines(ctx context.Context, f io.ReaderAt, file int32, from Position, visit func(Line) error) (Position, error) {
+	r := lineReader{f: f, file: file, at: from, buf: make([]byte, 0, 1<<16), base: from.Offset}
+	for {
+		if err := ctx.Err(); err != nil {
+			return r.at, err
+		}
+		line, whole, err := r.next()
+		if err != nil {
+			return r.at, err
+		}
+		if !whole {
+			return r.tail(line, visit)
+		}
+		if err := visit(line); err != nil {
+			return r.at, err
+		}
+	}
+}
+
+// lineReader keeps what was read and not yet handed out in buf, which begins at base
+// in the file.
+type lineReader struct {
+	f    io.ReaderAt
+	file int32
+	at   Position
+	buf  []byte
+	base int64
+	used int // of buf
+	end  bool
+}
+
+const chunk = 1 << 18
+
+// next returns the next line; whole is false for what the file ends with.
+func (r *lineReader) next() (line Line, whole bool, err error) {
+	searched := r.used
+	skipped := int64(0) // of a line that is too long to keep
+	for {
+		if i := bytes.IndexByte(r.buf[searched:], '\n'); i >= 0 {
+			end := searched + i
+			line = r.cut(end, skipped)
+			r.at.Offset += int64(end-r.used) + skipped + 1
+			r.used = end + 1
+			if r.at.Open && len(line.Text) == 0 && line.Place.Length == 0 {
+				// The end of a line that was handed out before it had one.
+				r.at.Open = false
+				return r.next()
+			}
+			r.at.Open = false
+			r.at.Line++
+			return line, true, nil
+		}
+		searched = len(r.buf)
+		if r.end {
+			return r.cut(len(r.buf), skipped), false, nil
+		}
+		if len(r.buf)-r.used > MaxLine {
+			skipped += int64(len(r.buf) - r.used)
+			r.base += int64(len(r.buf))
+			r.buf, r.used, searched = r.buf[:0], 0, 0
+		}
+		searched -= r.used // what was handed out is dropped
+		if err := r.fill(); err != nil {
+			return Line{}, false, err
+		}
+	}
+}
+
+// fill reads the next chunk. What was handed out makes room for it.
+func (r *lineReader) fill() error {
+	if r.used > 0 {
+		n := copy(r.buf, r.buf[r.used:])
+		r.base += int64(r.used)
+		r.buf, r.used = r.buf[:n], 0
+	}
+	have := len(r.buf)
+	if cap(r.buf)-have < chunk {
+		grown := make([]byte, have, max(2*cap(r.buf), have+chunk))
+		copy(grown, r.buf)
+		r.buf = grown
+	}
+	n, err := r.f.ReadAt(r.buf[have:have+chunk], r.base+int64(have))
+	r.buf = r.buf[:have+n]
+	if errors.Is(err, io.EOF) {
+		r.end, err = true, nil
+	}
+	return err
+}
+
+// cut makes the line that begins at used and ends before end.
+func (r *lineReader) cut(end int, skipped int64) Line {
+	raw := r.buf[r.used:end]
+	line := Line{Place: Place{File: r.file, Offset: r.at.Offset, Length: int64(len(raw)) + skipped, Line: r.at.Line + 1}}
+	if skipped > 0 || len(raw) > MaxLine {
+		return line
+	}
+	line.Text, line.Mended = Clean(raw, line.Place.Offset == 0)
+	return line
+}
+
+// tail decides what to do with what has no end yet.
+func (r *lineReader) tail(line Line, visit func(Line) error) (Position, error) {
+	if len(line.Text) == 0 || line.Text[len(line.Text)-1] != '}' {
+		return r.at, nil
+	}
+	if _, err := store.ParseJSON(string(line.Text)); err != nil {
+		return r.at, nil //nolint:nilerr // half a line: its writer is not done
+	}
+	if err := visit(line); err != nil {
+		return r.at, err
+	}
+	r.at.Offset += line.Place.Length
+	r.at.Line++
+	r.at.Open = true
+	return r.at, nil
+}
+
+// Clean makes a line fit to be parsed: without a carriage return at its end, a byte
+// order mark at the start of the file, and the NULs that a crash can leave around
+// what was written. Bytes that are no UTF-8 are replaced, and mended says so.
+func Clean(raw []byte, atStart bool) (text []byte, mended bool) {
+	text = raw
+	if atStart {
+		text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	}
+	text = bytes.Trim(text, "\x00 \t\r")
+	if !utf8.Valid(text) {
+		return bytes.ToValidUTF8(text, []byte("\uFFFD")), true
+	}
+	return text, false
+}
+
+// Object is a JSON object found in a line.
+type Object struct {
+	Offset, Length int // within the line's text
+	JSON           store.JSON
+}
+
+// maxStarts bounds how often one damaged line is searched from a new start.
+const maxStarts = 256
+
+// Objects finds the records in a line: the line itself where it is one object, and
+// else, in one that was torn or run together with others, every object in it that
+// accept takes for a record. damaged says that there is something in the line besides.
+// A line that is no object at all yields nothing.
+func Objects(text []byte, accept func(store.JSON) bool) (found []Object, damaged bool) {
+	if len(text) == 0 {
+		return nil, false
+	}
+	if j, err := store.ParseJSON(string(text)); err == nil {
+		if j.Kind() != store.Object {
+			return nil, true
+		}
+		return []Object{{0, len(text), j}}, false
+	}
+	at := 0
+	for range maxStarts {
+		i := bytes.Index(text[at:], []byte(`{"`))
+		if i < 0 {
+			break
+		}
+		at += i
+		n := objectLength(text[at:])
+		if n == 0 {
+			at++
+			continue
+		}
+		j, err := store.ParseJSON(string(text[at : at+n]))
+		if err != nil || !accept(j) {
+			at++
+			continue
+		}
+		found = append(found, Object{at, n, j})
+		at += n
+	}
+	return found, true
+}
+
+// objectLength is how long the object is that text begins with, braces and quotes
+// alone considered; 0 where it does not end.
+func objectLength(text []byte) int {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}
