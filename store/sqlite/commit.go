@@ -101,12 +101,17 @@ func (e *executions) fit(conn *sqlite.Conn, c store.Checked) error {
 
 // one makes an error of a statement that should have changed one row: a trigger may
 // keep it from being written without an error, and a table without a key may hold
-// several rows of one id, of which one says nothing about the others.
-func one(n int, err error, table, what string) error {
-	switch {
-	case err != nil || n == 1:
+// several rows of one id, of which one says nothing about the others. what and the
+// name, where it has one, word the error.
+func one(n int, err error, table, what, name string) error {
+	if err != nil || n == 1 {
 		return err
-	case n == 0:
+	}
+	if name != "" {
+		what += quoted(name)
+	}
+	switch n {
+	case 0:
 		return fmt.Errorf("%s: %s was not written: a trigger or a collation of the database prevents it; nothing was changed", table, what)
 	default:
 		return fmt.Errorf("%s: there are %d rows of %s; nothing was changed", table, n, what)
@@ -124,7 +129,7 @@ func (e *executions) swap(conn *sqlite.Conn, c store.Checked) error {
 		q.BindInt64(5, c.Expected)
 	})
 	if err != nil || n > 0 {
-		return one(n, err, e.sql.executions, quoted(c.ID))
+		return one(n, err, e.sql.executions, "", c.ID)
 	}
 	var stored *value
 	err = query(conn, e.sql.version, func(q *sqlite.Stmt) { q.BindText(1, c.ID) }, func(row *sqlite.Stmt) bool {
@@ -138,7 +143,7 @@ func (e *executions) swap(conn *sqlite.Conn, c store.Checked) error {
 	case stored != nil && stored.class != sqlite.TypeInteger:
 		return refusedError{&store.RowError{Table: "executions", Key: c.ID, Err: stored.is("version", sqlite.TypeInteger), Raw: []byte(stored.String())}}
 	case stored != nil && stored.int == c.Expected:
-		return one(0, nil, e.sql.executions, quoted(c.ID))
+		return one(0, nil, e.sql.executions, "", c.ID)
 	case stored != nil:
 		return refusedError{&store.ConflictError{ID: c.ID, Expected: c.Expected, Found: &stored.int}}
 	case c.Expected != 0:
@@ -150,7 +155,7 @@ func (e *executions) swap(conn *sqlite.Conn, c store.Checked) error {
 		q.BindText(3, c.Data)
 		q.BindInt64(4, 1)
 	})
-	return one(n, err, e.sql.executions, quoted(c.ID))
+	return one(n, err, e.sql.executions, "", c.ID)
 }
 
 func quoted(id string) string { return fmt.Sprintf("%q", id) }
@@ -164,7 +169,7 @@ func (e *executions) emit(conn *sqlite.Conn, emit store.EncodedEmit) (seq int64,
 		}
 		q.BindText(2, emit.Event)
 	})
-	return conn.LastInsertRowID(), one(n, err, e.sql.outbox, "an event")
+	return conn.LastInsertRowID(), one(n, err, e.sql.outbox, "an event", "")
 }
 
 // extras are the parts of a commit after its state and its emits.
@@ -181,7 +186,7 @@ func (e *executions) extras(conn *sqlite.Conn, c store.Checked) error {
 				n = 1
 			}
 		}
-		if err := one(n, err, e.sql.processed, quoted(*c.ProcessedEventID)); err != nil {
+		if err := one(n, err, e.sql.processed, "", *c.ProcessedEventID); err != nil {
 			return err
 		}
 	}
@@ -198,7 +203,7 @@ func (e *executions) extras(conn *sqlite.Conn, c store.Checked) error {
 			}
 		})
 		if t.Action == store.Schedule {
-			err = one(n, err, e.sql.timers, "timer "+quoted(t.Path))
+			err = one(n, err, e.sql.timers, "timer ", t.Path)
 		}
 		if err != nil {
 			return err
@@ -211,7 +216,7 @@ func (e *executions) extras(conn *sqlite.Conn, c store.Checked) error {
 			q.BindText(3, s.RootPath)
 			q.BindText(4, string(s.Context))
 		})
-		if err := one(n, err, e.sql.spawns, quoted(s.ChildID)); err != nil {
+		if err := one(n, err, e.sql.spawns, "", s.ChildID); err != nil {
 			return err
 		}
 	}
@@ -224,11 +229,7 @@ func (e *executions) extras(conn *sqlite.Conn, c store.Checked) error {
 // addStep appends to the ring. The index is one more than the last one, whatever the
 // entry says about itself, so it survives trimming as long as the ring keeps a step.
 func (e *executions) addStep(conn *sqlite.Conn, id string, entry store.JSON) error {
-	next := int64(0)
-	err := query(conn, e.sql.lastStep, func(q *sqlite.Stmt) { q.BindText(1, id) }, func(row *sqlite.Stmt) bool {
-		next = row.ColumnInt64(0) + 1
-		return false
-	})
+	next, err := e.nextStep(conn, id)
 	if err != nil {
 		return err
 	}
@@ -240,8 +241,12 @@ func (e *executions) addStep(conn *sqlite.Conn, id string, entry store.JSON) err
 		q.BindInt64(2, next)
 		q.BindText(3, string(entry))
 	})
-	if err := one(n, err, e.sql.traces, "a step"); err != nil || e.traceMax == 0 || next < e.traceMax {
+	if err := one(n, err, e.sql.traces, "a step", ""); err != nil {
 		return err
+	}
+	e.steps.added(id, next)
+	if e.traceMax == 0 || next < e.traceMax {
+		return nil
 	}
 	_, err = change(conn, e.sql.trim, func(q *sqlite.Stmt) {
 		q.BindText(1, id)
@@ -325,7 +330,7 @@ func (e *executions) changeOne(ctx context.Context, table, sql string, names []s
 		n, err := change(conn, sql, bind)
 		changed = n > 0
 		if n > 1 && table != tableTimers { // timers that agree in all they have are one
-			return one(n, err, table, "this seq")
+			return one(n, err, table, "this seq", "")
 		}
 		return err
 	})
@@ -349,7 +354,7 @@ func (e *executions) Purge(ctx context.Context, id string, version int64) (bool,
 			q.BindInt64(2, version)
 		})
 		if n > 1 {
-			err = one(n, err, e.sql.executions, quoted(id))
+			err = one(n, err, e.sql.executions, "", id)
 		}
 		if err != nil {
 			return err
@@ -375,6 +380,7 @@ func (e *executions) Purge(ctx context.Context, id string, version int64) (bool,
 				return err
 			}
 		}
+		e.steps.forget(id)
 		return nil
 	})
 	if err != nil {

@@ -23,6 +23,7 @@ type executions struct {
 	traceMax int64  // 0: unbounded
 	scope    string // of cursors: this file and set
 	shapes   shapes
+	steps    nextSteps // the writer's
 	close    func() error
 	closed   atomic.Bool
 }

@@ -45,6 +45,11 @@ type writer struct {
 	checked time.Time // that the file is still the one at the path
 	crowd   bool      // the last batch had several requests
 	turns   turns
+	// generation moves with all that may have made the content another one than this
+	// writer left: a write of somebody else's, a rollback, a new connection. version is
+	// the data_version by which the first is known.
+	generation uint64
+	version    int64
 
 	waiting atomic.Int32 // requests in queue
 	mu      sync.Mutex   // guards what follows
@@ -178,14 +183,11 @@ func (w *writer) atOnce(ctx context.Context, fn func(*sqlite.Conn) error) (done 
 	if w.turns.owed > 0 {
 		return false, nil // it is paid in the writer's goroutine, and the caller can go away
 	}
-	if err := step(conn, "BEGIN IMMEDIATE"); err != nil {
-		if isBusy(err) {
-			w.turns.met()
-			return false, nil
-		}
+	if err := w.enter(conn); isBusy(err) {
+		return false, nil
+	} else if err != nil {
 		return true, w.failed(ctx, err)
 	}
-	w.turns.taken()
 	finished := false
 	defer func() {
 		if !finished {
@@ -369,6 +371,7 @@ func (w *writer) connection(ctx context.Context) (*sqlite.Conn, error) {
 		conn.SetBusyTimeout(w.busy)
 	}
 	w.conn, w.src = conn, w.file.sourceOf(conn)
+	w.generation++
 	return conn, nil
 }
 
@@ -383,12 +386,7 @@ func (w *writer) begin(ctx context.Context, conn *sqlite.Conn) error {
 	}
 	deadline := time.Now().Add(w.busy)
 	for delay := 50 * time.Microsecond; ; delay = min(2*delay, 5*time.Millisecond) {
-		err := step(conn, "BEGIN IMMEDIATE")
-		if isBusy(err) {
-			w.turns.met()
-		} else if err == nil {
-			w.turns.taken()
-		}
+		err := w.enter(conn)
 		if err == nil || !isBusy(err) || !time.Now().Before(deadline) {
 			return w.failed(ctx, err)
 		}
@@ -399,9 +397,31 @@ func (w *writer) begin(ctx context.Context, conn *sqlite.Conn) error {
 	}
 }
 
+// enter begins a transaction, unless somebody else has the lock.
+func (w *writer) enter(conn *sqlite.Conn) error {
+	if err := step(conn, "BEGIN IMMEDIATE"); err != nil {
+		if isBusy(err) {
+			w.turns.met()
+		}
+		return err
+	}
+	w.turns.taken()
+	version, err := dataVersion(conn)
+	if err != nil {
+		w.turns.left()
+		return firstOf(w.rollback(conn), err)
+	}
+	if version != w.version {
+		w.version = version
+		w.generation++
+	}
+	return nil
+}
+
 // rollback leaves the connection without a transaction, whatever the caller's
 // context. A connection that does not let go of its transaction is given up.
 func (w *writer) rollback(conn *sqlite.Conn) error {
+	w.generation++
 	if conn.AutocommitEnabled() {
 		return nil // SQLite has rolled back by itself
 	}
