@@ -319,6 +319,9 @@ func (j JSON) Int64() (n int64, ok bool) {
 	if err != nil || zeros < 0 || zeros > 18 {
 		return 0, false
 	}
+	if num.digits == "" {
+		return 0, true
+	}
 	digits := num.digits + strings.Repeat("0", zeros)
 	if num.negative {
 		digits = "-" + digits

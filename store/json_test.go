@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -107,7 +108,7 @@ func TestReaders(t *testing.T) {
 	if strings.Join(els, "|") != `1|"two"|null` {
 		t.Errorf("Elements = %q", els)
 	}
-	for text, want := range map[store.JSON]int64{"3.0": 3, "30e-1": 3, "-1e3": -1000, "9223372036854775807": 9223372036854775807} {
+	for text, want := range map[store.JSON]int64{"3.0": 3, "30e-1": 3, "-1e3": -1000, "0.0": 0, "-0e5": 0, "9223372036854775807": 9223372036854775807} {
 		if n, ok := text.Int64(); !ok || n != want {
 			t.Errorf("Int64(%s) = %d, %v", text, n, ok)
 		}
@@ -192,4 +193,25 @@ func FuzzJSON(f *testing.F) {
 			t.Errorf("Strict(%q) = %q is another value", j, strict)
 		}
 	})
+}
+
+func TestCompareNumbers(t *testing.T) {
+	// Ascending; those on one line are equal.
+	order := [][]store.JSON{
+		{"-1e1000000000000000000000"}, {"-1e400"}, {"-12345678901234567890.11"}, {"-12345678901234567890.10", "-12345678901234567890.1"}, {"-10", "-1e1", "-10.0"},
+		{"-9.99"}, {"-1e-400"}, {"0", "-0", "0.000", "0e99999999999999999999"}, {"1e-1000000000000000000000"}, {"1e-400"}, {"0.1", "1e-1", "0.10"}, {"0.12"},
+		{"0.123", " 123e-3 "}, {"1"}, {"9"}, {"10", "1e1"}, {"11"}, {"9007199254740993"}, {"9007199254740993.5"}, {"12345678901234567890"}, {"1e400", "10e399"},
+		{"1.5e400"}, {"1e1000000000000000000000"}, {"1e1000000000000000000001", "10e1000000000000000000000"},
+	}
+	for i, row := range order {
+		for j, other := range order {
+			for _, a := range row {
+				for _, b := range other {
+					if got, want := store.CompareNumbers(a, b), cmp.Compare(i, j); got != want {
+						t.Errorf("CompareNumbers(%s, %s) = %d, want %d", a, b, got, want)
+					}
+				}
+			}
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -248,3 +249,59 @@ func addDecimal(text string, delta int64) string {
 }
 
 func sameNumber(a, b string) bool { return a == b || normalise(a) == normalise(b) }
+
+// CompareNumbers orders two numbers by their exact value, however many digits they
+// have and however they are written: -1, 0 or 1. It trusts that both are of kind
+// [Number].
+func CompareNumbers(a, b JSON) int {
+	x, y := normalise(strings.TrimSpace(string(a))), normalise(strings.TrimSpace(string(b)))
+	if x == y {
+		return 0
+	}
+	order := 1
+	switch {
+	case x.sign() != y.sign():
+		return cmp.Compare(x.sign(), y.sign())
+	case x.negative:
+		order = -1
+	}
+	// Where the point stands decides first, then the digits, neither of which end in zeros.
+	if c := compareIntegers(addDecimal(x.exp, int64(len(x.digits))), addDecimal(y.exp, int64(len(y.digits)))); c != 0 {
+		return order * c
+	}
+	return order * strings.Compare(x.digits, y.digits)
+}
+
+func (n number) sign() int {
+	switch {
+	case n.digits == "":
+		return 0
+	case n.negative:
+		return -1
+	}
+	return 1
+}
+
+// compareIntegers orders two decimal integers in canonical text.
+func compareIntegers(a, b string) int {
+	x, negA := strings.CutPrefix(a, "-")
+	y, negB := strings.CutPrefix(b, "-")
+	if negA != negB {
+		return pickSign(negA)
+	}
+	c := cmp.Compare(len(x), len(y))
+	if c == 0 {
+		c = strings.Compare(x, y)
+	}
+	if negA {
+		return -c
+	}
+	return c
+}
+
+func pickSign(negative bool) int {
+	if negative {
+		return -1
+	}
+	return 1
+}

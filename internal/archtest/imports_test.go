@@ -40,13 +40,14 @@ var table = []row{
 	{dir: "store/redis", may: []string{"store"}},
 	{dir: "store/rqlite", may: []string{"store"}},
 	{dir: "store/foreign", may: []string{"store", "store/foreign"}},
-	{dir: "store/locate", but: []string{"internal", "ui", "treeview", "tracefeed", "store/storetest", "store/relay", "store/session"}},
+	{dir: "store/locate", but: []string{"internal", "ui", "treeview", "tracefeed", "store/storetest", "store/relay", "store/session", "store/query"}},
 	{dir: "store/relay", may: []string{"store"}},
 	{dir: "store/session", may: []string{"store"}},
 	{dir: "store/jsondiff", may: []string{"store"}},
+	{dir: "store/query", may: []string{"store"}},
 	{dir: "treeview", may: []string{"store", "internal/term"}},
 	{dir: "tracefeed", may: []string{"store", "store/jsondiff"}},
-	{dir: "ui", may: []string{"store", "store/locate", "store/session", "store/relay", "store/jsondiff", "treeview", "tracefeed", "internal/term"}},
+	{dir: "ui", may: []string{"store", "store/locate", "store/session", "store/relay", "store/jsondiff", "store/query", "treeview", "tracefeed", "internal/term"}},
 	{dir: "bench", but: []string{"internal", "ui"}},
 }
 
