@@ -202,7 +202,7 @@ func TestInATerminal(t *testing.T) {
 			tm.keys("clear; stty -g | cmp - "+path+".before && echo AS BEFORE", "Enter")
 			tm.waits("AS BEFORE")
 			next()
-			tm.keys("fg", "Enter")
+			tm.keys("clear; fg", "Enter")
 			tm.waits("read-only", "order-0000", "? help")
 			tm.keys("j")
 			tm.waits("›order-0001")
@@ -213,7 +213,7 @@ func TestInATerminal(t *testing.T) {
 		// again it is ours.
 		tm.run("pkill", "-TSTP", "-x", "-f", bin+" "+path)
 		next()
-		tm.keys("stty sane; fg", "C-j")
+		tm.keys("stty sane; clear; fg", "C-j") // what is left on the screen goes with that
 		tm.waits("read-only", "order-0000", "? help")
 		tm.keys("j")
 		tm.waits("›order-0001")

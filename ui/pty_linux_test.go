@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"treering/internal/term"
+	"treering/store"
 )
 
 // pty is a terminal that answers what it is asked, after a delay as at the end of a
@@ -337,5 +338,116 @@ func TestAGoroutineThatPanicsTells(t *testing.T) {
 	var panicked *term.PanicError
 	if err := <-told; !errors.As(err, &panicked) || panicked.Value != "in the background" || !bytes.Contains([]byte(panicked.Stack), []byte("TestAGoroutineThatPanicsTells")) {
 		t.Errorf("%v", err)
+	}
+}
+
+// quiet returns once nothing is sent for a moment.
+func (p *pty) quiet() {
+	for {
+		select {
+		case <-p.wire.written:
+		case <-time.After(25 * time.Millisecond):
+			return
+		}
+	}
+}
+
+// A record of all that the program sends holds nothing but its own sequences,
+// whatever is stored and wherever one goes.
+func TestARecordHoldsOurOwnSequencesOnly(t *testing.T) {
+	for _, env := range [][]string{{"TERM=xterm-256color", "LANG=C.UTF-8", "SSH_TTY=x"}, {"TERM=xterm-256color", "LANG=C"}, {"TERM=xterm", "LANG=C.UTF-8", "COLORTERM=truecolor"}} {
+		t.Run(strings.Join(env, " "), func(t *testing.T) {
+			p := openPTY(t, 100, 30, 0, false)
+			o := Options{Opened: hostileStore(t), Input: p.tty, Output: p.tty, Env: env, Zone: time.UTC, Theme: "dark"}
+			done := make(chan error, 1)
+			go func() { done <- Run(t.Context(), o) }()
+			p.waits("Sess")
+			for _, key := range everywhere {
+				switch key {
+				case "y": // what is copied is a sequence of ours, with the data in base64
+					continue
+				case "esc":
+					p.quiet()
+					time.Sleep(grace) // dialogs take no key at first
+					key = "\x1b"
+				case "enter":
+					key = "\r"
+				case "space":
+					key = " "
+				case "pgdown":
+					key = "\x1b[6~"
+				}
+				p.types(key)
+				p.quiet()
+			}
+			p.types("\x03")
+			must(t, ends(t, done))
+			p.whole()
+			ourSequences(t, []byte(p.wire.String()))
+		})
+	}
+}
+
+// settles waits until nothing is sent any more, and returns how much was sent.
+func (p *pty) settles() int {
+	p.t.Helper()
+	for {
+		before := len(p.wire.String())
+		select {
+		case <-p.wire.written:
+		case <-time.After(200 * time.Millisecond):
+		}
+		if after := len(p.wire.String()); after == before {
+			return after
+		}
+	}
+}
+
+// What is sent follows what changed: a fraction of a screen for a row, little more
+// for a list that scrolls by one, and nothing while nothing happens.
+func TestBytesFollowWhatChanges(t *testing.T) {
+	for _, size := range [][2]uint16{{80, 24}, {200, 60}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			p := openPTY(t, size[0], size[1], 0, false)
+			o := openMemory(t)
+			for i := range 300 {
+				must(t, o.Executions.Save(context.Background(), &store.Execution{ID: fmt.Sprintf("order-%03d", i), DefinitionID: "shop", Status: store.Running}))
+			}
+			done := make(chan error, 1)
+			go func() {
+				done <- Run(t.Context(), Options{Opened: o, Input: p.tty, Output: p.tty, Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"}, Zone: time.UTC})
+			}()
+			p.waits("order-000")
+			screen := p.settles()
+			sent := func(what string, least, most int, act func()) {
+				t.Helper()
+				before := p.settles()
+				act()
+				n := p.settles() - before
+				t.Logf("%s: %d bytes; the first screen: %d", what, n, screen)
+				if n < least || n > most {
+					t.Errorf("%s took %d bytes, want %d to %d", what, n, least, most)
+				}
+			}
+			if idle := func() int { before := p.settles(); time.Sleep(time.Second); return p.settles() - before }(); idle != 0 {
+				t.Errorf("%d bytes while nothing happened: %q", idle, p.wire.String()[screen:])
+			}
+			sent("one row of another process's", 1, screen/8, func() {
+				e, err := o.Executions.Load(context.Background(), "order-005")
+				must(t, err)
+				e.Status = store.Suspended
+				must(t, o.Executions.Save(context.Background(), e))
+				p.waits("SUSPENDED")
+			})
+			p.types("z") // the list alone
+			p.types(strings.Repeat("j", int(size[1])-4))
+			p.settles()
+			p.types("jjj")
+			sent("a scroll by one line", 1, screen/4, func() { p.types("j") })
+			sent("a key that does nothing", 0, screen/8, func() { p.types("\x1b[200~x\x1b[201~") })
+			p.types("q")
+			must(t, ends(t, done))
+			p.whole()
+		})
 	}
 }

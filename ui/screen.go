@@ -52,7 +52,7 @@ func (m *Model) View() tea.View {
 	if m.mouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
-	v.WindowTitle = m.shown(term.Title("treering " + m.info.Name))
+	v.WindowTitle = m.term.Title("treering " + m.info.Name)
 	if cursor := m.cursor(); cursor != nil {
 		v.Cursor = cursor
 	}

@@ -99,4 +99,7 @@ const maxTitle = 120
 // Title makes a window title of s. Titles travel inside an escape sequence,
 // and some terminals can be asked to type them back into the shell, so a title
 // is one short sanitised line like any other text.
-func Title(s string) string { return SanitiseN(s, maxTitle).String() }
+func Title(s string) string { return Profile{}.Title(s) }
+
+// Title is [Title] under the profile.
+func (p Profile) Title(s string) string { return p.SanitiseN(s, maxTitle).String() }
