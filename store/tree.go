@@ -155,6 +155,28 @@ type TreeStore interface {
 	Close() error
 }
 
+// Outline is a node without its data: what a tree is drawn from. Its texts are
+// foreign.
+type Outline struct {
+	ID        string
+	ParentID  *string
+	Kind      string
+	Title     string
+	Labels    []string // names of branches and labels that a user gave
+	Role      string   // "user", "assistant", "tool", "system" or ""
+	Time      float64  // epoch seconds, 0 unknown
+	Active    bool     // the head that its program would go on from
+	Failed    bool     // it says of itself that it failed
+	Quiet     bool     // nothing that a person wrote or reads
+	FalseFork bool     // stored as a branch, and none
+}
+
+// Outliner is what a tree store offers that can tell titles without reading data.
+type Outliner interface {
+	// ListOutline lists what ListNodes lists, in the same order.
+	ListOutline(ctx context.Context, session string, page PageRequest) (Page[Outline], error)
+}
+
 // CheckID refuses an id or kind that a store of ours does not take. field names
 // it in the error.
 func CheckID(field, id string) error {

@@ -28,6 +28,8 @@ type Tree struct {
 	root   int32
 	source string
 	roots  int64
+	report *Report
+	nodeOf []int32 // by the place among the records given to Build
 }
 
 // fact is what is to be said of a node besides what was stored.
@@ -126,12 +128,14 @@ func (b *builder) add(rec Record) (linked bool) {
 		}
 		if b.again[id][sum] {
 			b.r.Duplicates++
+			b.nodeOf = append(b.nodeOf, b.byID[id])
 			return false
 		}
 		b.again[id][sum] = true
 		id = b.rename(rec)
 	}
 	n := int32(len(b.Records))
+	b.nodeOf = append(b.nodeOf, n)
 	b.Records = append(b.Records, rec)
 	b.ids = append(b.ids, id)
 	b.parent = append(b.parent, none)
@@ -296,6 +300,9 @@ func (t *Tree) Parent(n int32) (parent int32, ok bool) {
 	p := t.parent[n]
 	return p, p != none
 }
+
+// Of returns the node of the i-th record that was given to [Build].
+func (t *Tree) Of(i int) int32 { return t.nodeOf[i] }
 
 // FirstChild and NextSibling walk the children of a node in the order of storage;
 // ok is false at the end.

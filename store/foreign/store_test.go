@@ -1,0 +1,157 @@
+package foreign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"treering/store"
+	"treering/store/storetest"
+)
+
+// shelf is a reader of what is in memory.
+type shelf struct {
+	token string
+	heads []Head
+	scans map[string]*Scan
+	reads int
+	prior []*Scan
+	fail  error
+}
+
+func (s *shelf) Token(context.Context) (string, error)    { return s.token, s.fail }
+func (s *shelf) Sessions(context.Context) ([]Head, error) { return s.heads, s.fail }
+func (s *shelf) Close() error                             { return nil }
+
+func (s *shelf) Read(_ context.Context, h Head, prior *Scan) (*Scan, error) {
+	s.reads++
+	s.prior = append(s.prior, prior)
+	return s.scans[h.ID], s.fail
+}
+
+func (s *shelf) Body(_ context.Context, _ Head, rec *Record) (store.JSON, error) {
+	return store.JSON(fmt.Sprintf(`{"line":%d,"n":1.50}`, rec.Place.Line)), s.fail
+}
+
+func scanOf(list ...string) *Scan {
+	recs := records(list...)
+	return &Scan{Records: recs, Source: "test", Active: len(recs) - 1}
+}
+
+func newShelf() *shelf {
+	return &shelf{
+		token: "1", heads: []Head{{ID: "two", Kind: "pi"}, {ID: "one", Kind: "claude"}, {ID: "empty", Kind: "pi"}, {ID: "one", Kind: "again"}},
+		scans: map[string]*Scan{
+			"one": scanOf("a", "b<a", "c<a", "d<a", "e<b", "f<e", "g<f", "e<b=other", "h<e", "i<gone", "j<i", "k<j"),
+			"two": scanOf("x", "y<x"), "empty": scanOf(),
+		},
+	}
+}
+
+func TestReadingHalf(t *testing.T) {
+	storetest.TestTreeReading(t, NewStore(newShelf(), "shelf"))
+}
+
+func TestDataOfANode(t *testing.T) {
+	s := newShelf()
+	scan := s.scans["two"]
+	scan.Title = "a talk"
+	scan.Records[1].Title, scan.Records[1].Role, scan.Records[1].Time, scan.Records[1].Flags = "hello", "user", 1700000000.25, Failed
+	scan.Labels = map[int][]string{1: {"main", "mine"}}
+	ts := NewStore(s, "shelf")
+	n, err := ts.Node(t.Context(), "two", "y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"title":"hello","ts":"2023-11-14T22:13:20.25Z","role":"user","head":true,"labels":["main","mine"],"failed":true,"raw":{"line":2,"n":1.50}}`
+	if string(n.Data) != want || n.Title() != "hello" {
+		t.Errorf("%s\nwant %s", n.Data, want)
+	}
+	// A root that was made up says so, and where it comes from.
+	n, err = ts.Node(t.Context(), "one", "one:root")
+	if err != nil || string(n.Data) != `{"synthetic":true,"source":"test","roots":2}` || n.Kind != "root" {
+		t.Errorf("%+v, %v", n, err)
+	}
+	n, err = ts.Node(t.Context(), "one", "i")
+	if err != nil || n.Data.Get("orphan_parent") != `"gone"` {
+		t.Errorf("%+v, %v", n, err)
+	}
+	scan = s.scans["empty"]
+	scan.Records, scan.Active = []Record{{ID: "long", Kind: "line", Flags: TooLong, Place: Place{Length: 1 << 30}}}, 0
+	n, err = ts.Node(t.Context(), "empty", "long")
+	if err != nil || n.Data.Get("raw") != `{"not_loaded":true,"bytes":1073741824}` {
+		t.Errorf("%+v, %v", n, err)
+	}
+}
+
+// A session is read once until its source changes, and then from where it was read to.
+func TestASessionThatGrows(t *testing.T) {
+	s := newShelf()
+	ts := NewStore(s, "shelf")
+	ctx := t.Context()
+	list := func(cursor string, limit int) store.Page[store.Node] {
+		t.Helper()
+		page, err := ts.ListNodes(ctx, "two", store.PageRequest{Cursor: cursor, Limit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return page
+	}
+	first := list("", 1)
+	list("", 0)
+	if s.reads != 1 {
+		t.Errorf("read %d times", s.reads)
+	}
+	before := s.scans["two"]
+	s.token, s.scans["two"] = "2", scanOf("x", "y<x", "z<y")
+	rest := list(first.Next, 0)
+	if len(rest.Items) != 2 || rest.Items[1].ID != "z" {
+		t.Errorf("%+v", rest)
+	}
+	if s.reads != 2 || s.prior[1] != before {
+		t.Errorf("read %d times, the second time on from %v", s.reads, s.prior[1])
+	}
+	// One that is gone is missing from then on.
+	s.token, s.heads = "3", s.heads[1:]
+	if _, err := ts.ListNodes(ctx, "two", store.PageRequest{}); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+	s.fail = errors.New("unplugged")
+	if _, err := ts.ListNodes(ctx, "one", store.PageRequest{}); !errors.Is(err, s.fail) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestReports(t *testing.T) {
+	ts := NewStore(newShelf(), "shelf")
+	r, _, err := ts.Report(t.Context(), "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Warnings = nil
+	if diff := cmp.Diff(Report{Records: 12, Renamed: 1, Orphans: 1, Roots: 2}, r); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// No more trees are kept than are looked at.
+func TestTreesAreForgotten(t *testing.T) {
+	s := &shelf{token: "1", scans: map[string]*Scan{}}
+	for i := range 20 {
+		id := fmt.Sprint(i)
+		s.heads = append(s.heads, Head{ID: id, Kind: "pi"})
+		s.scans[id] = scanOf("a")
+	}
+	ts := NewStore(s, "shelf")
+	for i := range 20 {
+		if _, err := ts.CountNodes(t.Context(), fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(ts.loaded) != keptSessions || len(ts.recent) != keptSessions {
+		t.Errorf("%d kept, %d of them in order", len(ts.loaded), len(ts.recent))
+	}
+}
