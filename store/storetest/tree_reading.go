@@ -146,7 +146,9 @@ func (r reading) tree(t *testing.T, session string) {
 		return out
 	}
 	for _, n := range nodes {
-		got := paged(t, 2, func(p store.PageRequest) (store.Page[store.Node], error) { return r.ts.ListChildren(ctx, session, n.ID, p) })
+		got := paged(t, 2, func(p store.PageRequest) (store.Page[store.Node], error) {
+			return r.ts.ListChildren(ctx, session, n.ID, p)
+		})
 		if diff := cmp.Diff(children[n.ID], ids(got)); diff != "" {
 			t.Errorf("children of %q: %s", n.ID, diff)
 		}
@@ -159,7 +161,9 @@ func (r reading) tree(t *testing.T, session string) {
 				t.Fatalf("the parent %q of %q is not listed", *at.ParentID, at.ID)
 			}
 		}
-		got = paged(t, 3, func(p store.PageRequest) (store.Page[store.Node], error) { return r.ts.ListHistory(ctx, session, n.ID, p) })
+		got = paged(t, 3, func(p store.PageRequest) (store.Page[store.Node], error) {
+			return r.ts.ListHistory(ctx, session, n.ID, p)
+		})
 		if diff := cmp.Diff(path, ids(got)); diff != "" {
 			t.Errorf("history of %q: %s", n.ID, diff)
 		}
