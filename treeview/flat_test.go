@@ -302,10 +302,11 @@ func TestGuttersAreTwoCellsALevel(t *testing.T) {
 	})
 }
 
-func TestLanesOfAHundredForks(t *testing.T) {
+// Forks in forks stay readable: what is drawn is bounded, the rest is a number.
+func TestSixtyNestedForksInEightyColumns(t *testing.T) {
 	x := New(ByID)
 	var parent *string
-	for i := range 100 {
+	for i := range 60 {
 		id := fmt.Sprintf("a%03d", i)
 		x.Add(Entry{ID: id, Parent: parent})
 		if parent != nil {
@@ -314,13 +315,26 @@ func TestLanesOfAHundredForks(t *testing.T) {
 		parent = &id
 	}
 	f := NewFlat(x, Runs)
-	deepest, _ := x.Find("a099")
+	deepest, _ := x.Find("a059")
 	row, _ := f.RowOf(deepest)
-	if got, want := f.Gutter(row, Unicode(), 3).String(), "+96 │ │ ├─● "; got != want {
+	if got, want := f.Gutter(row, Unicode(), 3).String(), "+56 │ │ ├─● "; got != want {
 		t.Errorf("gutter %q, want %q", got, want)
+	}
+	if got, want := f.Gutter(row, ASCII(), 3).String(), "+56 | | |-* "; got != want {
+		t.Errorf("gutter %q, want %q", got, want)
+	}
+	for i := range f.Len() {
+		if got := f.Gutter(i, Unicode(), DefaultLevels).Width(); got > 4+2*DefaultLevels+2 {
+			t.Errorf("gutter of row %d is %d wide", i, got)
+		}
 	}
 	if got := f.Gutter(row, Unicode(), 1000).Width(); got != 4+2*maxLanes+2 {
 		t.Errorf("gutter of as many levels as there are is %d wide", got)
+	}
+	for n, want := range map[int]string{1: "+1  ", 12: "+12 ", 999: "+999", 1000: "+1k ", 99_999: "+99k", 123_456: "+123k"} {
+		if got := levelMark(n); got != want {
+			t.Errorf("mark of %d levels is %q, want %q", n, got, want)
+		}
 	}
 }
 

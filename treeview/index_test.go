@@ -193,76 +193,93 @@ func entries(t *rapid.T) []Entry {
 }
 
 func TestIndexShowsEveryNodeOnce(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		given := entries(t)
-		x := New(ByID)
-		ids := map[string]bool{}
-		named := map[string]bool{}
-		for _, e := range given {
-			x.Add(e)
-			ids[e.ID] = true
-			named[e.ID] = true
-			if e.Parent != nil {
-				named[*e.Parent] = true
-			}
+	rapid.Check(t, func(t *rapid.T) { checkIndex(t, entries(t)) })
+}
+
+// FuzzIndex reads lines "id<parent" with any bytes in them.
+func FuzzIndex(f *testing.F) {
+	for _, words := range []string{"a\nb<a\nc<b", "c<b\nb<a", "a<a", "a<b\nb<a\na<c\n<a\n<", "\x1b[m<\xff\n\xff<\x1b[m\na\x00<a"} {
+		f.Add(words)
+	}
+	f.Fuzz(func(t *testing.T, lines string) {
+		var given []Entry
+		for line := range strings.Lines(lines) {
+			given = append(given, entry(strings.TrimSuffix(line, "\n")))
 		}
-		if x.Len() != len(ids) {
-			t.Fatalf("len %d, want %d", x.Len(), len(ids))
-		}
-		seen := map[string]bool{}
-		var stack []Ref // the path to the node before
-		heads := 0
-		for r, depth := range x.Walk() {
-			id := x.ID(r)
-			if seen[id] {
-				t.Fatalf("%s comes twice", id)
-			}
-			seen[id] = true
-			if depth > len(stack) {
-				t.Fatalf("%s jumps to depth %d below %d", id, depth, len(stack))
-			}
-			stack = append(stack[:depth], r)
-			var want Ref
-			if depth > 0 {
-				want = stack[depth-1]
-			}
-			if x.Parent(r) != want {
-				t.Fatalf("%s stands below %d, its parent is %d", id, want, x.Parent(r))
-			}
-			if x.Root(r) != stack[0] {
-				t.Fatalf("root of %s", id)
-			}
-			if x.Known(r) != ids[id] {
-				t.Fatalf("%s known: %v", id, x.Known(r))
-			}
-			if x.Known(r) && x.Leaf(r) {
-				heads++
-			}
-		}
-		// A parent that only a duplicate names is not in the tree.
-		for id := range ids {
-			if !seen[id] {
-				t.Fatalf("%s is not reached", id)
-			}
-		}
-		for id := range seen {
-			if !named[id] {
-				t.Fatalf("%s was never named", id)
-			}
-		}
-		if heads != x.Heads() {
-			t.Fatalf("heads %d, counted %d", x.Heads(), heads)
-		}
-		for r := range x.Walk() {
-			var kids []string
-			for k := range x.Children(r) {
-				kids = append(kids, x.ID(k))
-			}
-			if !slices.IsSorted(kids) {
-				t.Fatalf("children of %s: %v", x.ID(r), kids)
-			}
-		}
+		checkIndex(t, given)
 	})
+}
+
+// checkIndex builds an index and looks at all of it.
+func checkIndex(t rapid.TB, given []Entry) {
+	t.Helper()
+	x := New(ByID)
+	ids := map[string]bool{}
+	named := map[string]bool{}
+	for _, e := range given {
+		x.Add(e)
+		ids[e.ID] = true
+		named[e.ID] = true
+		if e.Parent != nil {
+			named[*e.Parent] = true
+		}
+	}
+	if x.Len() != len(ids) {
+		t.Fatalf("len %d, want %d", x.Len(), len(ids))
+	}
+	seen := map[string]bool{}
+	var stack []Ref // the path to the node before
+	heads := 0
+	for r, depth := range x.Walk() {
+		id := x.ID(r)
+		if seen[id] {
+			t.Fatalf("%s comes twice", id)
+		}
+		seen[id] = true
+		if depth > len(stack) {
+			t.Fatalf("%s jumps to depth %d below %d", id, depth, len(stack))
+		}
+		stack = append(stack[:depth], r)
+		var want Ref
+		if depth > 0 {
+			want = stack[depth-1]
+		}
+		if x.Parent(r) != want {
+			t.Fatalf("%s stands below %d, its parent is %d", id, want, x.Parent(r))
+		}
+		if x.Root(r) != stack[0] {
+			t.Fatalf("root of %s", id)
+		}
+		if x.Known(r) != ids[id] {
+			t.Fatalf("%s known: %v", id, x.Known(r))
+		}
+		if x.Known(r) && x.Leaf(r) {
+			heads++
+		}
+	}
+	// A parent that only a duplicate names is not in the tree.
+	for id := range ids {
+		if !seen[id] {
+			t.Fatalf("%s is not reached", id)
+		}
+	}
+	for id := range seen {
+		if !named[id] {
+			t.Fatalf("%s was never named", id)
+		}
+	}
+	if heads != x.Heads() {
+		t.Fatalf("heads %d, counted %d", x.Heads(), heads)
+	}
+	for r := range x.Walk() {
+		var kids []string
+		for k := range x.Children(r) {
+			kids = append(kids, x.ID(k))
+		}
+		if !slices.IsSorted(kids) {
+			t.Fatalf("children of %s: %v", x.ID(r), kids)
+		}
+	}
 }
 
 func TestIndexOfATreeDoesNotDependOnTheOrderOfArrival(t *testing.T) {
@@ -300,30 +317,106 @@ func TestIndexOfManyNodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("large trees: not in short runs")
 	}
+	const n = 1_000_000
 	for _, c := range []struct {
 		name   string
-		n      int
 		parent func(int) int
 		order  func(n int) iter.Seq[int]
 	}{
-		{"a chain, children first", 1_000_000, func(i int) int { return i - 1 }, downFrom},
-		{"a fan in any order", 100_000, func(int) int { return 0 }, shuffled},
+		{"a chain, children first", func(i int) int { return i - 1 }, downFrom},
+		{"a fan in any order", func(int) int { return 0 }, shuffled},
+		{"a fork at every other node", func(i int) int { return max((i-1)&^1, 0) }, upTo},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := New(ByID)
-			for i := range c.order(c.n) {
+			for i := range c.order(n) {
 				x.Add(numbered(i, c.parent(i)))
 			}
-			f := NewFlat(x, Runs)
-			if f.Len() != c.n || x.Missing() != 0 {
-				t.Fatalf("%d rows, %d missing", f.Len(), x.Missing())
-			}
-			for i := range c.n {
-				if got := x.ID(f.At(i)); got != number(i) {
-					t.Fatalf("row %d is %s", i, got)
-				}
-			}
+			everything(t, x, n)
 		})
+	}
+}
+
+// everything does to a large tree what can be done to a tree; what takes a stack,
+// or more than a pass or two, does not come back.
+func everything(t *testing.T, x *Index, n int) {
+	w := NewWidget(x, Runs)
+	f := w.Flat()
+	if f.Len() != n || x.Missing() != 0 {
+		t.Fatalf("%d rows, %d missing", f.Len(), x.Missing())
+	}
+	for r := range x.Walk() {
+		if row, ok := f.RowOf(r); !ok || f.At(row) != r {
+			t.Fatalf("row of %s is %d", x.ID(r), row)
+		}
+	}
+	w.SetHeight(50)
+	w.End()
+	last, _ := w.Cursor()
+	if x.LastHead() == 0 || !x.IsAncestor(x.Root(last), last) || x.Descendants(x.Root(last)) != n-1 {
+		t.Error("the last row is not below the root")
+	}
+	w.SetActive(x.ID(x.LastHead()))
+	w.SetRuns(10)
+	w.ToggleRun()
+	w.UnfoldAll()
+	w.ResetRuns()
+	w.FoldTo(1)
+	w.FoldSiblings(true)
+	w.FoldTo(-1)
+	if !w.Select(x.ID(last)) {
+		t.Error("the last node cannot be selected")
+	}
+	w.ToSibling(-1)
+	w.ToFork()
+	w.NextHead(-1)
+	none := func(Ref) bool { return false }
+	for _, by := range []int{1, -1} {
+		if _, ok := w.Find(by, none); ok {
+			t.Error("found nothing")
+		}
+	}
+	var match Set
+	match.Add(x.LastHead())
+	match.Add(x.Root(last))
+	w.SetFilter(match, Elided)
+	if f.Len() != 2 || f.Elided(1) != x.Depth(x.LastHead())-1 {
+		t.Errorf("%d rows of two matches, %d elided", f.Len(), f.Elided(1))
+	}
+	w.SetFilter(match, Shown)
+	steps := 0
+	for i := range f.Len() {
+		steps += max(f.Steps(i), 1)
+	}
+	if want := x.Depth(x.LastHead()) + 1; steps != want {
+		t.Errorf("%d nodes are in the rows of a match and its ancestors, want %d", steps, want)
+	}
+	if c := Compare(x, x.LastHead(), x.Root(last), CompareOptions{}); c.Ahead != x.Depth(x.LastHead()) || c.Behind != 0 {
+		t.Errorf("%d ahead, %d behind", c.Ahead, c.Behind)
+	}
+}
+
+func TestHeapOfAMillionNodes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large trees: not in short runs")
+	}
+	const most = 150e6 // with all that is worked out on demand
+	got := heapOf(func() any {
+		w := window(1_000_000)
+		w.Index().Depth(1)
+		w.SetRuns(12)
+		w.SetActive(w.Index().ID(w.Index().LastHead()))
+		return w
+	})
+	if got > most {
+		t.Errorf("a million nodes take %d MB, at most %d are allowed", got/1e6, int(most/1e6))
+	}
+}
+
+func upTo(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := 0; i < n && yield(i); i++ {
+		}
 	}
 }
 

@@ -289,15 +289,17 @@ func stringy(t *rapid.T) []Entry {
 	return out
 }
 
-func TestFlatIsWhatTheModelSays(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		x := New(ByID)
-		for _, e := range stringy(t) {
-			x.Add(e)
-		}
-		v := anyView(t, x)
-		checkFlat(t, v, v.flat())
-	})
+func TestFlatIsWhatTheModelSays(t *testing.T) { rapid.Check(t, flatIsWhatTheModelSays) }
+
+func FuzzFlat(f *testing.F) { f.Fuzz(rapid.MakeFuzz(flatIsWhatTheModelSays)) }
+
+func flatIsWhatTheModelSays(t *rapid.T) {
+	x := New(ByID)
+	for _, e := range stringy(t) {
+		x.Add(e)
+	}
+	v := anyView(t, x)
+	checkFlat(t, v, v.flat())
 }
 
 // checkFlat compares rows with the model.

@@ -52,93 +52,95 @@ func viewOf(w *Widget) *view {
 // While a tree grows in any order and a user does anything to it, rows are what
 // the model says, what was folded, unfolded, marked and filtered stays so, and the
 // cursor stays on its node and the node on its line, as far as the list goes.
-func TestEverythingStaysOnItsNodeWhileTheTreeGrows(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		given := stringy(t)
-		if rapid.Bool().Draw(t, "shuffled") {
-			given = rapid.Permutation(given).Draw(t, "order")
+func TestEverythingStaysOnItsNodeWhileTheTreeGrows(t *testing.T) { rapid.Check(t, everythingStays) }
+
+func FuzzWidget(f *testing.F) { f.Fuzz(rapid.MakeFuzz(everythingStays)) }
+
+func everythingStays(t *rapid.T) {
+	given := stringy(t)
+	if rapid.Bool().Draw(t, "shuffled") {
+		given = rapid.Permutation(given).Draw(t, "order")
+	}
+	x := New(ByID)
+	w := NewWidget(x, rapid.SampledFrom([]Shape{Runs, Runs, Nested}).Draw(t, "shape"))
+	h := rapid.IntRange(1, 12).Draw(t, "height")
+	w.SetHeight(h)
+	w.SetRuns(rapid.SampledFrom([]int{0, 2, 4}).Draw(t, "runs"))
+	for len(given) > 0 {
+		n := rapid.IntRange(1, len(given)).Draw(t, "come")
+		before := keptBy(w)
+		held, anchor, run := w.held && w.cursor != 0, w.anchor, w.onRun
+		visible := held && (w.Flat().Visible(anchor) || run)
+		line := w.scroll.Cursor - w.scroll.Top
+		for _, e := range given[:n] {
+			x.Add(e)
 		}
-		x := New(ByID)
-		w := NewWidget(x, rapid.SampledFrom([]Shape{Runs, Runs, Nested}).Draw(t, "shape"))
-		h := rapid.IntRange(1, 12).Draw(t, "height")
-		w.SetHeight(h)
-		w.SetRuns(rapid.SampledFrom([]int{0, 2, 4}).Draw(t, "runs"))
-		for len(given) > 0 {
-			n := rapid.IntRange(1, len(given)).Draw(t, "come")
-			before := keptBy(w)
-			held, anchor, run := w.held && w.cursor != 0, w.anchor, w.onRun
-			visible := held && (w.Flat().Visible(anchor) || run)
-			line := w.scroll.Cursor - w.scroll.Top
-			for _, e := range given[:n] {
-				x.Add(e)
+		given = given[n:]
+		w.Grow()
+		w.Settle()
+		if diff := cmp.Diff(before, keptBy(w), cmp.AllowUnexported(kept{})); diff != "" {
+			t.Fatalf("growth changed what a user did (-before +after):\n%s", diff)
+		}
+		v := viewOf(w)
+		checkFlat(t, v, w.Flat())
+		if held {
+			if w.anchor != anchor {
+				t.Fatal("the cursor forgot its node")
 			}
-			given = given[n:]
-			w.Grow()
-			w.Settle()
-			if diff := cmp.Diff(before, keptBy(w), cmp.AllowUnexported(kept{})); diff != "" {
-				t.Fatalf("growth changed what a user did (-before +after):\n%s", diff)
-			}
-			v := viewOf(w)
-			checkFlat(t, v, w.Flat())
-			if held {
-				if w.anchor != anchor {
-					t.Fatal("the cursor forgot its node")
-				}
-				checkCursor(t, w, v)
-				stays := w.Flat().Visible(anchor) && !run || run && w.onRun
-				now := w.scroll.Cursor - w.scroll.Top
-				atEnd := w.scroll.Top == 0 || w.scroll.Top+h >= w.Flat().Len()
-				if visible && stays && now != line && !atEnd {
-					t.Fatalf("the cursor's line went from %d to %d", line, now)
-				}
-			}
-			act(t, w)
-			checkFlat(t, viewOf(w), w.Flat())
-			if r, ok := w.Cursor(); ok {
-				if at := w.Row(); w.Flat().At(at) != r || at < w.scroll.Top || at >= w.scroll.Top+h {
-					t.Fatalf("cursor on row %d of a window from %d on", at, w.scroll.Top)
-				}
-			} else if w.Flat().Len() > 0 {
-				t.Fatal("no cursor in a tree with rows")
+			checkCursor(t, w, v)
+			stays := w.Flat().Visible(anchor) && !run || run && w.onRun
+			now := w.scroll.Cursor - w.scroll.Top
+			atEnd := w.scroll.Top == 0 || w.scroll.Top+h >= w.Flat().Len()
+			if visible && stays && now != line && !atEnd {
+				t.Fatalf("the cursor's line went from %d to %d", line, now)
 			}
 		}
-		// The same tree read anew is the same on the screen.
-		w.Refresh() // runs close where the cursor was before
-		was, rows := keptBy(w), picture(w.Flat(), DrawOptions{})
-		again := New(ByID)
-		for r := range x.Walk() {
-			if x.Known(r) {
-				e := Entry{ID: x.ID(r), Kind: x.Kind(r), Title: x.Title(r)}
-				if named, ok := x.Cyclic(r); ok {
-					id := x.ID(named)
-					e.Parent = &id
-				} else if p := x.Parent(r); p != 0 {
-					id := x.ID(p)
-					e.Parent = &id
-				}
-				again.Add(e)
+		act(t, w)
+		checkFlat(t, viewOf(w), w.Flat())
+		if r, ok := w.Cursor(); ok {
+			if at := w.Row(); w.Flat().At(at) != r || at < w.scroll.Top || at >= w.scroll.Top+h {
+				t.Fatalf("cursor on row %d of a window from %d on", at, w.scroll.Top)
 			}
+		} else if w.Flat().Len() > 0 {
+			t.Fatal("no cursor in a tree with rows")
 		}
-		if len(x.names) > 0 || was.filtered || again.Size() != x.Size() {
-			return // where a cycle is cut depends on who came first; a filter is cleared
+	}
+	// The same tree read anew is the same on the screen.
+	w.Refresh() // runs close where the cursor was before
+	was, rows := keptBy(w), picture(w.Flat(), DrawOptions{})
+	again := New(ByID)
+	for r := range x.Walk() {
+		if x.Known(r) {
+			e := Entry{ID: x.ID(r), Kind: x.Kind(r), Title: x.Title(r)}
+			if named, ok := x.Cyclic(r); ok {
+				id := x.ID(named)
+				e.Parent = &id
+			} else if p := x.Parent(r); p != 0 {
+				id := x.ID(p)
+				e.Parent = &id
+			}
+			again.Add(e)
 		}
-		w.SetIndex(again)
-		for _, set := range []map[string]bool{was.folded, was.open, was.closed} {
-			maps.DeleteFunc(set, func(id string, _ bool) bool {
-				r, ok := again.Find(id)
-				return !ok || again.Leaf(r)
-			})
-		}
-		is := keptBy(w)
-		is.match = was.match
-		is.context = was.context
-		if diff := cmp.Diff(was, is, cmp.AllowUnexported(kept{})); diff != "" {
-			t.Fatalf("another index changed what a user did (-before +after):\n%s", diff)
-		}
-		if diff := cmp.Diff(rows, picture(w.Flat(), DrawOptions{})); diff != "" && x.Duplicates() == 0 {
-			t.Fatalf("another index is another tree (-before +after):\n%s", diff)
-		}
-	})
+	}
+	if len(x.names) > 0 || was.filtered || again.Size() != x.Size() {
+		return // where a cycle is cut depends on who came first; a filter is cleared
+	}
+	w.SetIndex(again)
+	for _, set := range []map[string]bool{was.folded, was.open, was.closed} {
+		maps.DeleteFunc(set, func(id string, _ bool) bool {
+			r, ok := again.Find(id)
+			return !ok || again.Leaf(r)
+		})
+	}
+	is := keptBy(w)
+	is.match = was.match
+	is.context = was.context
+	if diff := cmp.Diff(was, is, cmp.AllowUnexported(kept{})); diff != "" {
+		t.Fatalf("another index changed what a user did (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(rows, picture(w.Flat(), DrawOptions{})); diff != "" && x.Duplicates() == 0 {
+		t.Fatalf("another index is another tree (-before +after):\n%s", diff)
+	}
 }
 
 // checkCursor checks that the cursor is on its node, or what hides it.
