@@ -49,6 +49,7 @@ type Flat struct {
 	open    Set // nodes that no run hides, by the user's wish
 	closed  Set // nodes in runs that are folded however short they are
 	pins    Set // nodes that no run hides, by what is said about them
+	kept    Set // all that no run hides
 
 	active Ref
 	path   Set // the active node and its ancestors

@@ -100,6 +100,9 @@ func (f *Flat) unroll() {
 	links, rowOf, rows := x.links, f.rowOf, f.rows
 	sifted, lifting, nested, folding := f.sifted, f.lifts > 0, f.shape == Nested, f.folds.Len() > 0
 	runs := f.shape == Runs && (f.longest > 0 || len(f.closed) > 0)
+	if runs {
+		f.keep()
+	}
 	depth := int32(0)
 	// Of the run that was looked at last: how many of its nodes are still to be
 	// hidden, or to be shown without looking again.
@@ -131,13 +134,13 @@ func (f *Flat) unroll() {
 				}
 			}
 			if up >= 0 && !sifted {
-				next := l.next
-				if lifting {
-					next = f.nextSibling(n)
-				}
 				p := &links[l.parent]
 				above := &rows[up]
 				if nested || p.first != p.last {
+					next := l.next
+					if lifting && f.lifted.Has(Ref(l.parent)) {
+						next = f.nextSibling(n)
+					}
 					lanes, bits = further(above.lanes, above.bits, next == 0)
 				} else {
 					lanes, bits = above.lanes, bits|above.bits&^flagBits
@@ -152,7 +155,7 @@ func (f *Flat) unroll() {
 		}
 		if child := l.first; child != 0 {
 			if !folding || rowOf[n] < 0 || !f.folds.Has(Ref(n)) {
-				if lifting {
+				if lifting && f.lifted.Has(Ref(n)) {
 					child = f.firstChild(n)
 				}
 				n, depth = child, depth+1
@@ -161,15 +164,16 @@ func (f *Flat) unroll() {
 			f.hidden = append(f.hidden, foldedRow{rowOf[n], f.hide(n)})
 		}
 		for {
-			next := links[n].next
-			if lifting {
+			l := &links[n]
+			next := l.next
+			if lifting && f.lifted.Has(Ref(l.parent)) {
 				next = f.nextSibling(n)
 			}
 			if next != 0 {
 				n = next
 				break
 			}
-			if n = links[n].parent; n == 0 {
+			if n = l.parent; n == 0 {
 				break
 			}
 			depth--
@@ -211,15 +215,32 @@ func (f *Flat) hide(n int32) int32 {
 	}
 }
 
-// stretch counts the nodes of a straight run from n on, and says whether they
-// are one row. Nodes that were left open are as good as ends.
-func (f *Flat) stretch(n int32) (steps int, fold bool) {
-	for f.inRun(n) && !f.open.Has(Ref(n)) && !f.pins.Has(Ref(n)) && Ref(n) != f.active {
-		steps++
-		fold = fold || f.closed.Has(Ref(n))
-		n = f.onlyChild(n)
+// keep collects the nodes that no run hides, whatever lies around them.
+func (f *Flat) keep() {
+	f.kept = f.kept[:0]
+	for _, s := range []Set{f.open, f.pins, f.folds, f.match} {
+		for i, w := range s {
+			if i == len(f.kept) {
+				f.kept = append(f.kept, 0)
+			}
+			f.kept[i] |= w
+		}
 	}
-	return steps, steps > 1 && (fold || f.longest > 0 && steps >= f.longest)
+	if f.active != 0 {
+		f.kept.Add(f.active)
+	}
+}
+
+// stretch counts the nodes of a straight run from n on, and says whether they
+// are one row.
+func (f *Flat) stretch(n int32) (steps int, fold bool) {
+	links, flags := f.x.links, f.x.flags
+	forced, closing := false, len(f.closed) > 0
+	for p := links[n].parent; p != 0 && f.straight(p) && f.straight(n) && flags[n] == known && !f.kept.Has(Ref(n)); steps++ {
+		forced = forced || closing && f.closed.Has(Ref(n))
+		p, n = n, f.onlyChild(n)
+	}
+	return steps, steps > 1 && (forced || f.longest > 0 && steps >= f.longest)
 }
 
 // inRun reports whether nothing is to be said of n but that it lies between two
