@@ -80,7 +80,7 @@ func TestAStoreWithBothStartsOnSessionsIfThereAreAny(t *testing.T) {
 
 func TestAnEmptyStoreSaysWhatToDo(t *testing.T) {
 	d := open(t, openMemory(t), 80, 24)
-	d.shows("no sessions yet", "treering session create NAME", "treering demo")
+	d.shows("no sessions yet", "+ or treering session create", "treering demo")
 	d.press("l").shows("no executions yet", "treering commit")
 	d.press("2").shows("nothing is selected")
 }

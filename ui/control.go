@@ -27,7 +27,11 @@ func controllable(cmd store.Command) func(*Model) string {
 			return "its row cannot be read"
 		}
 		if _, ok := cmd.Target(s.summary.Status); !ok {
-			return "it is " + string(s.summary.Status)
+			why := "it is " + string(s.summary.Status)
+			if _, ends := store.Terminate.Target(s.summary.Status); cmd == store.CancelGently && ends {
+				why += "; T terminates it"
+			}
+			return why
 		}
 		return ""
 	}
@@ -62,10 +66,21 @@ func controlling(cmd store.Command) func(*Model, string) tea.Cmd {
 			target: []dialogRow{row("execution", id), row("version", strconv.FormatInt(version, 10))},
 		}
 		d.effect = func() []dialogRow {
-			rows := []dialogRow{row("effect", fmt.Sprintf("%s becomes %s, version %d; timers and queues stay", s.Status, to, version+1))}
-			return append(rows, c.reaches(to)...)
+			said := fmt.Sprintf("%s becomes %s, version %d; timers and queues stay", s.Status, to, version+1)
+			if cmd != store.CancelGently {
+				return append([]dialogRow{row("effect", said)}, c.reaches(to)...)
+			}
+			said = fmt.Sprintf("%s becomes %s, version %d, and a Cancel event to it goes to the outbox; its timers stay", s.Status, to, version+1)
+			below, _ := cmd.Below().Target(store.Running)
+			rows := append([]dialogRow{row("effect", said)}, c.reaches(below)...)
+			wait := row("until", "somebody delivers that entry it takes no other event. An engine inside a program does at its next step; "+
+				"a worker of harel's only after an event that itself emitted something. T ends it at once.")
+			wait.style = m.theme.Warn
+			return append(rows, wait)
 		}
-		d.command = func() string { return m.command(string(cmd), nil, id) }
+		d.command = func() string {
+			return m.command(string(cmd), []string{"--version", strconv.FormatInt(version, 10)}, id)
+		}
 		es, clock := m.es, m.clock
 		d.look = func(ctx context.Context) func() {
 			report, more, err := store.Plan(ctx, es, cmd, id, maxPlanned)
@@ -75,15 +90,18 @@ func controlling(cmd store.Command) func(*Model, string) tea.Cmd {
 		d.invalid = func() string {
 			switch {
 			case c.err != nil:
-				return "what it reaches cannot be read: " + c.err.Error()
+				return "what it reaches cannot be read: " + m.reason(c.err)
 			case !c.known:
 				return "reading what it reaches…"
 			}
 			return ""
 		}
-		d.run = func(ctx context.Context) outcome {
-			report, err := store.Control(ctx, es, cmd, id, &version, clock())
-			return controlled(cmd, id, report, err)
+		d.write = func() func(context.Context) outcome {
+			now := clock()
+			return func(ctx context.Context) outcome {
+				report, err := store.Control(ctx, es, cmd, id, &version, now)
+				return controlled(cmd, id, report, err)
+			}
 		}
 		return m.ask(d)
 	}
@@ -188,6 +206,9 @@ func controlled(cmd store.Command, id string, report []store.Controlled, err err
 		return outcome{err: err}
 	}
 	did := fmt.Sprintf("%s: %s is %s, version %d", cmd, id, report[0].To, report[0].Version)
+	if cmd == store.CancelGently {
+		did += ", its Cancel in the outbox"
+	}
 	var failed []string
 	for _, c := range report[1:] {
 		if c.Err != nil {
@@ -198,7 +219,7 @@ func controlled(cmd store.Command, id string, report []store.Controlled, err err
 		did += fmt.Sprintf(", and %s", countText(ok, "descendant", "descendants"))
 	}
 	if len(failed) > 0 {
-		return outcome{moot: did + "; not done: " + strings.Join(failed, ", ")}
+		return outcome{partly: did + "; not done: " + strings.Join(failed, ", ")}
 	}
 	return outcome{done: did}
 }

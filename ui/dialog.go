@@ -2,18 +2,26 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"treering/internal/term"
+	"treering/store"
+	"treering/treeview"
 	"treering/ui/field"
 	"treering/ui/paint"
 )
 
-// grace is how long a dialog takes no keys after it opened: what was typed at the
-// panes must not answer a question that came in between.
-const grace = 250 * time.Millisecond
+// What was typed at the panes must not answer a question that came in between. A
+// form takes nothing for grace after it opened. One that a key would confirm takes
+// nothing until the keys were silent for quiet, at most for maxQuiet.
+const (
+	grace    = 250 * time.Millisecond
+	quiet    = 400 * time.Millisecond
+	maxQuiet = 1500 * time.Millisecond
+)
 
 // confirmKey confirms a write. No key that opens a dialog is this one.
 const confirmKey = "y"
@@ -39,11 +47,21 @@ type dialog struct {
 	guard func(m *Model) string
 	// invalid says why this cannot be written, or not yet; "" where it can.
 	invalid func() string
-	run     func(ctx context.Context) outcome
+	// write makes the write of what the dialog says now. What it returns is run off
+	// the program's goroutine.
+	write func() func(ctx context.Context) outcome
+
+	keys    func(m *Model, name string) (cmd tea.Cmd, taken bool) // keys of its own; nil: none
+	more    func() []hint                                         // what they are
+	changed func(m *Model) tea.Cmd                                // a field has another text; nil: nobody cares
+	left    func(m *Model)                                        // it closes, nothing having been written; nil: nobody cares
+	tells   func() dialogRow                                      // it asks nothing, and says this where others say how to answer
 
 	since     time.Time // when it opened, or came to be confirmed
+	heard     time.Time // when it took no notice of a key last
 	gone      string    // why it is disarmed
 	busy      bool
+	lost      bool   // the answer of a write was lost: it may have happened
 	complaint string // why the last try failed
 	caret     caret
 	scroll    dialogScroll
@@ -55,33 +73,73 @@ type dialog struct {
 // dialogScroll is which of its lines a dialog shows, as it was drawn last.
 type dialogScroll struct {
 	top, room, lines int
-	read             int // how many lines there were when the last one was on the screen
+	read             int  // how many lines there were when the last one was on the screen
+	follow           bool // the rows that are here are to be shown
 }
 
 // dialogRow is a labelled line.
 type dialogRow struct {
 	label, text term.Text
+	raw         string // foreign text, to be shown instead of text
 	style       paint.Style
 	exact       bool // no blank is left out where it is broken
+	short       bool // it is cut to one line
+	here        bool // it belongs to what is selected
 }
 
 func row(label string, text string) dialogRow {
-	return dialogRow{label: term.Lit(label), text: term.Sanitise(text)}
+	return dialogRow{label: term.Lit(label), raw: text}
+}
+
+// words is what the row says.
+func (r dialogRow) words() string {
+	if r.raw != "" {
+		return r.raw
+	}
+	return r.text.String()
 }
 
 // formField is one field of a form.
 type formField struct {
-	label string
-	field *field.Field
-	empty string // what an empty field stands for
+	label    string
+	input    input
+	empty    string // what an empty field stands for
+	optional bool   // enter goes past it
+	// suggest is the text that what is typed may be the beginning of; nil: there is none.
+	suggest func(typed string) string
+	// fault is the byte at which an area's text is wrong; nil: nowhere.
+	fault func() (at int, wrong bool)
+}
+
+// input is what a field is edited with.
+type input interface {
+	Key(name string) bool
+	Insert(text string) bool
+	Text() string
+	Empty() bool
 }
 
 // text is what the field says.
 func (f *formField) text() string {
-	if f.field.Empty() {
+	if f.input.Empty() {
 		return f.empty
 	}
-	return f.field.Text()
+	return f.input.Text()
+}
+
+// suggested is what would complete the field: the cursor is at the end of some text
+// that is the beginning of a longer one.
+func (f *formField) suggested() (rest string, ok bool) {
+	line, is := f.input.(*field.Field)
+	if f.suggest == nil || !is || line.Empty() || !line.AtEnd() {
+		return "", false
+	}
+	typed := line.Text()
+	whole := f.suggest(typed)
+	if len(whole) <= len(typed) {
+		return "", false
+	}
+	return whole[len(typed):], true
 }
 
 // caret is where a field's cursor is within the box.
@@ -89,20 +147,41 @@ type caret struct{ x, y, w, h int }
 
 // outcome is what a write did, in words.
 type outcome struct {
-	done  string // it happened
-	moot  string // nothing was written, and trying again is of no use
-	err   error  // it failed; the dialog stays, and the same write can be tried again
-	after func(m *Model) tea.Cmd
+	done   string // it happened
+	partly string // some of it happened, and the rest did not
+	moot   string // nothing was written, and trying again is of no use
+	err    error  // it failed; the dialog stays, and the same write can be tried again
+	after  func(m *Model) tea.Cmd
 }
 
 // ask opens a dialog.
 func (m *Model) ask(d *dialog) tea.Cmd {
-	d.since, d.scroll = m.now(), dialogScroll{read: -1}
+	d.open(m.now())
 	d.ctx, d.cancel = context.WithCancel(m.ctx)
 	m.dialog = d
 	m.overlay = nil
 	m.screen.bars()
 	return d.watch(m)
+}
+
+// open makes the dialog deaf for a moment, and what it says unread.
+func (d *dialog) open(now time.Time) {
+	d.since, d.heard, d.scroll = now, now, dialogScroll{read: -1, follow: true}
+}
+
+// deaf reports whether a key pressed now was meant for something else.
+func (d *dialog) deaf(now time.Time) bool {
+	if d.tells != nil {
+		return false
+	}
+	if d.editing() {
+		return now.Sub(d.since) < grace
+	}
+	if now.Sub(d.since) >= maxQuiet || now.Sub(d.heard) >= quiet {
+		return false
+	}
+	d.heard = now
+	return true
 }
 
 func (m *Model) closeDialog() {
@@ -111,10 +190,22 @@ func (m *Model) closeDialog() {
 	m.screen.bars()
 }
 
-// leave closes the dialog without a write.
+// leave closes the dialog without a write. One that is under way goes on: what
+// came of it is said when it is known.
 func (d *dialog) leave(m *Model) tea.Cmd {
 	m.closeDialog()
-	m.say(d.title.String() + ": nothing was written")
+	if d.left != nil {
+		d.left(m)
+	}
+	switch {
+	case d.tells != nil:
+	case d.busy:
+		m.say(d.title.String() + ": still writing; L lists what becomes of it")
+	case d.lost:
+		m.refused(d.title.String() + ": it is not known whether it was written")
+	default:
+		m.say(d.title.String() + ": nothing was written")
+	}
 	return nil
 }
 
@@ -153,9 +244,13 @@ func (d *dialog) watch(m *Model) tea.Cmd {
 // recheck disarms the dialog where its target is another now.
 func (d *dialog) recheck(m *Model) {
 	if d.gone == "" && !d.busy && d.guard != nil {
-		if d.gone = d.guard(m); d.gone != "" {
-			m.screen.bars()
+		if d.gone = d.guard(m); d.gone == "" {
+			return
 		}
+		if d.lost {
+			d.gone = "your first try was taken, or somebody else's came first: " + d.gone
+		}
+		m.screen.bars()
 	}
 }
 
@@ -172,28 +267,34 @@ func (d *dialog) unread() int {
 
 func (d *dialog) key(m *Model, name, text string) tea.Cmd {
 	switch {
-	case d.busy, m.now().Sub(d.since) < grace:
-		return nil
 	case name == "esc", d.gone != "" && name == "enter":
 		return d.leave(m)
-	case d.scrolled(name):
+	case d.busy, d.deaf(m.now()):
 		return nil
-	case d.gone != "":
+	}
+	if d.keys != nil && d.gone == "" {
+		if cmd, taken := d.keys(m, name); taken {
+			return cmd
+		}
+	}
+	switch {
+	case d.scrolled(name), d.gone != "":
 		return nil
 	case d.editing():
-		d.edit(m, name, text)
-		return nil
+		return d.edit(m, name, text)
 	}
 	switch name {
 	case confirmKey:
-		if d.unread() == 0 {
+		if d.tells == nil && d.unread() == 0 {
 			return d.start(m)
 		}
 	case "tab", "shift+tab":
-		if len(d.fields) > 0 {
+		if len(d.fields) > 0 && !d.lost {
 			d.at = 0
 			if name != "tab" {
-				d.at = len(d.fields) - 1
+				for d.at = len(d.fields) - 1; d.at > 0 && d.fields[d.at].optional; {
+					d.at--
+				}
 			}
 			d.complaint = ""
 		}
@@ -219,42 +320,81 @@ func (d *dialog) scrolled(name string) bool {
 }
 
 // edit gives a key to the form.
-func (d *dialog) edit(m *Model, name, text string) {
+func (d *dialog) edit(m *Model, name, text string) tea.Cmd {
 	d.complaint = ""
+	f := d.fields[d.at]
+	if rest, ok := f.suggested(); ok && (name == "tab" || name == "right" || name == "end") {
+		return d.typed(m, rest)
+	}
+	if f.input.Key(name) {
+		return d.edited(m)
+	}
 	switch name {
 	case "tab", "down":
 		d.at = (d.at + 1) % len(d.fields)
 	case "shift+tab", "up":
 		d.at = (d.at - 1 + len(d.fields)) % len(d.fields)
 	case "enter":
-		if d.at == len(d.fields)-1 {
-			if why := d.hindrance(); why != "" {
-				d.complaint = why
-				return
-			}
-			// What is typed ahead does not confirm either.
-			d.since, d.scroll = m.now(), dialogScroll{read: -1}
-		}
-		d.at++
+		d.goOn(m)
 	default:
-		if f := d.fields[d.at].field; !f.Key(name) && text != "" {
-			d.typed(text)
+		if text != "" {
+			return d.typed(m, text)
 		}
-	}
-}
-
-func (d *dialog) paste(m *Model, text string) tea.Cmd {
-	if d.editing() && !d.busy && d.gone == "" && m.now().Sub(d.since) >= grace {
-		d.complaint = ""
-		d.typed(text)
 	}
 	return nil
 }
 
-func (d *dialog) typed(text string) {
-	if !d.fields[d.at].field.Insert(text) {
-		d.complaint = "that is more than the field takes"
+// next is the field that enter goes on to; behind the last one, to the question.
+func (d *dialog) next() int {
+	at := d.at + 1
+	for at < len(d.fields) && d.fields[at].optional {
+		at++
 	}
+	return at
+}
+
+func (d *dialog) goOn(m *Model) {
+	at := d.next()
+	if at == len(d.fields) {
+		if d.complaint = d.hindrance(); d.complaint != "" {
+			return
+		}
+		// What is typed ahead does not confirm either.
+		d.open(m.now())
+	}
+	d.at = at
+}
+
+func (d *dialog) edited(m *Model) tea.Cmd {
+	if d.changed == nil {
+		return nil
+	}
+	return d.changed(m)
+}
+
+func (d *dialog) paste(m *Model, text string) tea.Cmd {
+	if !d.editing() || d.busy || d.gone != "" || d.deaf(m.now()) {
+		return nil
+	}
+	d.complaint = ""
+	return d.typed(m, text)
+}
+
+// typed adds a text to the field being edited.
+func (d *dialog) typed(m *Model, text string) tea.Cmd {
+	in := d.fields[d.at].input
+	if in.Insert(text) {
+		return d.edited(m)
+	}
+	most := 0
+	switch in := in.(type) {
+	case *field.Area:
+		most = in.Max
+	case *field.Field:
+		most = in.Max
+	}
+	d.complaint = treeview.Grouped(int64(len(text))) + " bytes more are too many: the field takes " + treeview.Grouped(int64(most)) + "; nothing was taken"
+	return nil
 }
 
 // hindrance is why this cannot be written; "" where it can.
@@ -277,31 +417,43 @@ func (d *dialog) start(m *Model) tea.Cmd {
 	}
 	d.busy, d.complaint = true, ""
 	m.screen.bars()
-	ctx, run := m.ctx, d.run
-	return func() tea.Msg { return written{d, run(ctx)} }
+	entry := m.writes.log.begin(m.now(), d)
+	ctx, run := m.ctx, d.write()
+	return func() tea.Msg { return written{d, entry, run(ctx)} }
 }
 
 type written struct {
-	d *dialog
-	o outcome
+	d     *dialog
+	entry *logEntry
+	o     outcome
 }
 
 func (w written) apply(m *Model) tea.Cmd {
 	d := w.d
-	if m.dialog != d {
-		return nil
-	}
 	d.busy = false
+	w.entry.end(w.o)
 	m.screen.bars()
+	open := m.dialog == d
 	if w.o.err != nil {
-		d.complaint = w.o.err.Error()
+		d.lost = d.lost || errors.Is(w.o.err, store.ErrOutcomeUnknown)
+		if open {
+			d.complaint = m.reason(w.o.err) + d.goesOn(w.o.err)
+		}
 		m.failed(d.title.String(), w.o.err)
 		return m.refresh()
 	}
-	m.closeDialog()
-	if w.o.moot != "" {
+	if open {
+		m.closeDialog()
+	}
+	switch {
+	case w.o.partly != "":
+		m.sayStyled(m.theme.Error, w.o.partly)
+	case w.o.moot != "":
 		m.refused(d.title.String() + ": " + w.o.moot)
-	} else {
+		if open && d.left != nil {
+			d.left(m)
+		}
+	default:
 		m.done(w.o.done)
 	}
 	var cmd tea.Cmd
@@ -309,4 +461,16 @@ func (w written) apply(m *Model) tea.Cmd {
 		cmd = w.o.after(m)
 	}
 	return tea.Batch(cmd, m.refresh())
+}
+
+// goesOn says what can be done after a write that failed.
+func (d *dialog) goesOn(err error) string {
+	var value *store.ValueError
+	switch {
+	case errors.Is(err, store.ErrOutcomeUnknown):
+		return "; " + confirmKey + " asks for the same again, which is safe"
+	case len(d.fields) > 0 && (errors.As(err, &value) || errors.Is(err, store.ErrKindMismatch) || errors.Is(err, store.ErrNodeConflict)):
+		return "; tab changes it"
+	}
+	return "; " + confirmKey + " tries the same again"
 }

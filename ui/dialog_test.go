@@ -175,7 +175,7 @@ func TestALowWindowShowsAll(t *testing.T) {
 			}
 		}
 		look()
-		want, _ := d.m.dialog.rows(d.m, size[0]-4)
+		want, _, _ := d.m.dialog.rows(d.m, size[0]-4)
 		if len(want) > d.m.dialog.scroll.room {
 			d.shows("down reads on, then y", fmt.Sprintf("1-%d of %d", d.m.dialog.scroll.room, len(want)))
 			d.press("y").asks("down reads on")
@@ -197,7 +197,7 @@ func TestALowWindowShowsAll(t *testing.T) {
 				command.WriteString(r.text.String())
 			}
 		}
-		if command.String() != "treering -s shop.db suspend "+long {
+		if command.String() != "treering -s shop.db suspend --version 1 "+long {
 			t.Errorf("%v: the command is %q", size, command.String())
 		}
 		d.press("esc")

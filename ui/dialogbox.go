@@ -2,10 +2,13 @@ package ui
 
 import (
 	"strconv"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"treering/internal/term"
+	"treering/treeview"
+	"treering/ui/field"
 	"treering/ui/layout"
 	"treering/ui/paint"
 )
@@ -16,17 +19,24 @@ func (m *Model) dialogSize() (w, h int) { return min(m.width, 90), m.screen.layo
 
 func (d *dialog) hints(m *Model) []hint {
 	esc := hint{term.Lit("esc"), term.Lit("leave, nothing is written")}
+	var out []hint
 	switch {
 	case d.busy:
-		return []hint{{term.Lit("…"), term.Lit("writing")}}
+		return []hint{{term.Lit("…"), term.Lit("writing")}, {term.Lit("esc"), term.Lit("leave it writing")}}
 	case d.gone != "":
 		return []hint{esc}
-	case d.editing() && len(d.fields) > 1:
-		return []hint{{term.Lit("enter"), term.Lit("go on")}, {term.Lit("tab"), term.Lit("next field")}, esc}
-	case d.editing():
-		return []hint{{term.Lit("enter"), term.Lit("go on")}, esc}
+	case d.tells != nil:
+		return append(d.extra(), hint{term.Lit("esc"), term.Lit("close")})
+	case d.lost:
+		esc.text = term.Lit("leave")
 	}
-	var out []hint
+	if d.editing() {
+		out = append(out, hint{term.Lit("enter"), term.Lit("go on")})
+		if len(d.fields) > 1 {
+			out = append(out, hint{term.Lit("tab"), term.Lit("next field")})
+		}
+		return append(append(out, d.extra()...), esc)
+	}
 	d.box(m) // what was read shows in the size of today
 	switch {
 	case d.hindrance() != "":
@@ -35,10 +45,17 @@ func (d *dialog) hints(m *Model) []hint {
 	default:
 		out = append(out, hint{term.Lit(confirmKey), term.Lit(d.verb)})
 	}
-	if len(d.fields) > 0 {
+	if len(d.fields) > 0 && !d.lost {
 		out = append(out, hint{term.Lit("tab"), term.Lit("change it")})
 	}
-	return append(out, esc)
+	return append(append(out, d.extra()...), esc)
+}
+
+func (d *dialog) extra() []hint {
+	if d.more == nil {
+		return nil
+	}
+	return d.more()
 }
 
 const dialogLabel = 10
@@ -51,6 +68,7 @@ const maxFieldCells = 1000
 type dialogLine struct {
 	label, text           term.Text
 	labelStyle, textStyle paint.Style
+	ghost                 term.Text // what would complete the text
 }
 
 // box returns the lines of the dialog, as wide and as high as it may be. The last ones,
@@ -58,7 +76,7 @@ type dialogLine struct {
 func (d *dialog) box(m *Model) []string {
 	w, h := m.dialogSize()
 	inner := w - 4
-	rows, edited := d.rows(m, inner)
+	rows, edited, here := d.rows(m, inner)
 	s := &d.scroll
 	// An answer is cut only where it would leave no line for what it is about.
 	said := d.answer(m)
@@ -69,6 +87,10 @@ func (d *dialog) box(m *Model) []string {
 	}
 	s.room, s.lines = max(min(h-2-len(last), len(rows)), 1), len(rows)
 	s.top = max(min(s.top, s.lines-s.room), 0)
+	if s.follow && here.last > 0 {
+		s.top = min(max(s.top, here.last-s.room), here.first)
+		s.follow = false
+	}
 	if edited >= 0 {
 		s.top = max(min(s.top, edited), edited-s.room+1)
 	}
@@ -83,7 +105,7 @@ func (d *dialog) box(m *Model) []string {
 	}
 	var out []string
 	for _, r := range rows[s.top:min(s.top+s.room, s.lines)] {
-		out = append(out, paint.NewLine(inner, "").Put(r.labelStyle, r.label).To(dialogLabel).Put(r.textStyle, r.text).String())
+		out = append(out, paint.NewLine(inner, "").Put(r.labelStyle, r.label).To(dialogLabel).Put(r.textStyle, r.text).Put(m.theme.Dim, r.ghost).String())
 	}
 	for i, part := range last {
 		l := paint.NewLine(inner, "")
@@ -100,14 +122,32 @@ func (d *dialog) box(m *Model) []string {
 	return out
 }
 
-// rows are all lines of the dialog but those that say how to answer, and which of
-// them is the field being edited; -1 where there is none.
-func (d *dialog) rows(m *Model, inner int) (out []dialogLine, edited int) {
+// span is a range of lines; last is behind it.
+type span struct{ first, last int }
+
+// rows are all lines of the dialog but those that say how to answer, which of
+// them has the cursor of a field being edited, -1 where none is, and which belong to
+// what is selected.
+func (d *dialog) rows(m *Model, inner int) (out []dialogLine, edited int, here span) {
 	room := max(inner-dialogLabel, 8)
 	put := func(r dialogRow) {
-		parts := lines(r.text, room)
-		if r.exact {
+		if r.raw != "" {
+			r.text = m.term.Sanitise(r.raw)
+		}
+		var parts []term.Text
+		switch {
+		case r.short:
+			parts = []term.Text{r.text.Truncate(room, "…")}
+		case r.exact:
 			parts = r.text.Wrap(room)
+		default:
+			parts = lines(r.text, room)
+		}
+		if r.here && here.last == 0 {
+			here.first = len(out)
+		}
+		if r.here {
+			here.last = len(out) + len(parts)
 		}
 		for i, part := range parts {
 			l := dialogLine{text: part, textStyle: r.style, labelStyle: m.theme.Dim}
@@ -122,24 +162,34 @@ func (d *dialog) rows(m *Model, inner int) (out []dialogLine, edited int) {
 	}
 	edited = -1
 	for i, f := range d.fields {
-		style := paint.Style("")
-		if f.field.Empty() {
-			style = m.theme.Dim
-		}
 		if !d.editing() {
-			put(dialogRow{label: term.Lit(f.label), text: m.term.SanitiseN(f.text(), maxFieldCells), style: style})
+			if !f.optional || !f.input.Empty() {
+				style := paint.Style("")
+				if f.input.Empty() {
+					style = m.theme.Dim
+				}
+				for _, r := range f.summary(m, style) {
+					put(r)
+				}
+			}
 			continue
 		}
-		mark := m.theme.NoMark
-		shown, cursor := f.field.View(room - 1)
 		if i == d.at {
-			mark, edited = m.theme.Mark, len(out)
-			d.caret.x = 2 + dialogLabel + cursor
+			lines, at := d.editedLines(m, f, room)
+			edited = len(out) + at
+			out = append(out, lines...)
+			continue
 		}
-		if f.field.Empty() {
-			shown = m.term.SanitiseN(f.empty, room-1)
+		for k, r := range f.summary(m, "") {
+			l := dialogLine{text: r.text.Truncate(room, "…"), labelStyle: m.theme.Bold}
+			if f.input.Empty() {
+				l.textStyle = m.theme.Dim
+			}
+			if k == 0 {
+				l.label = m.theme.NoMark.Plus(term.Lit(f.label))
+			}
+			out = append(out, l)
 		}
-		out = append(out, dialogLine{label: mark.Plus(term.Lit(f.label)), text: shown, labelStyle: m.theme.Bold, textStyle: style})
 	}
 	for _, r := range d.effect() {
 		put(r)
@@ -147,7 +197,84 @@ func (d *dialog) rows(m *Model, inner int) (out []dialogLine, edited int) {
 	if command := d.command(); command != "" {
 		put(dialogRow{label: term.Lit("command"), text: m.term.Sanitise(command), style: m.theme.Dim, exact: true})
 	}
-	return out, edited
+	return out, edited, here
+}
+
+// summary is what the field says, as far as it is worth a look; the command has all
+// of it.
+func (f *formField) summary(m *Model, style paint.Style) []dialogRow {
+	one := func(text term.Text) dialogRow { return dialogRow{label: term.Lit(f.label), text: text, style: style} }
+	area, many := f.input.(*field.Area)
+	if !many || area.Empty() {
+		return []dialogRow{one(m.term.SanitiseN(f.text(), maxFieldCells))}
+	}
+	var out []dialogRow
+	rest := area.Head(maxFieldCells)
+	for cells := 0; rest != "" && len(out) < maxFieldLines && cells < maxFieldCells; {
+		line, more, _ := strings.Cut(rest, "\n")
+		shown := m.term.SanitiseN(line, maxFieldCells-cells)
+		cells += shown.Width()
+		rest = more
+		out = append(out, dialogRow{text: shown, style: style, exact: true})
+	}
+	out[0].label = term.Lit(f.label)
+	if rest != "" || area.Len() > maxFieldCells {
+		out = append(out, dialogRow{text: term.Lit("… " + treeview.Grouped(int64(area.Len())) + " bytes in all"), style: style})
+	}
+	return out
+}
+
+// maxFieldLines is how many lines of a text are shown where it is not edited.
+const maxFieldLines = 12
+
+// editedLines are the lines of the field being edited, and which of them the cursor
+// is on.
+func (d *dialog) editedLines(m *Model, f *formField, room int) (out []dialogLine, at int) {
+	label := m.theme.Mark.Plus(term.Lit(f.label))
+	begin := func(text term.Text) dialogLine { return dialogLine{text: text, labelStyle: m.theme.Bold} }
+	place := func(x int) { d.caret.x = 2 + dialogLabel + x }
+	if f.input.Empty() {
+		l := begin(m.term.SanitiseN(f.empty, room-1))
+		l.label, l.textStyle = label, m.theme.Dim
+		place(0)
+		return []dialogLine{l}, 0
+	}
+	area, many := f.input.(*field.Area)
+	if !many {
+		shown, x := f.input.(*field.Field).View(room - 1)
+		l := begin(shown)
+		l.label = label
+		if rest, ok := f.suggested(); ok {
+			l.ghost = m.term.SanitiseN(rest, room)
+		}
+		place(x)
+		return []dialogLine{l}, 0
+	}
+	_, h := m.dialogSize()
+	rows, x, y := area.View(room-1, min(max(h/3, 1), maxFieldLines))
+	place(x)
+	wrong, wrongAt := -1, 0
+	if f.fault != nil {
+		if byteAt, is := f.fault(); is {
+			if fx, fy, ok := area.Find(rows, byteAt); ok {
+				wrong, wrongAt = fy, fx
+			}
+		}
+	}
+	for i, r := range rows {
+		l := begin(r.Text)
+		if i == 0 {
+			l.label = label
+		}
+		out = append(out, l)
+		if i == y {
+			at = len(out) - 1
+		}
+		if i == wrong {
+			out = append(out, dialogLine{text: term.Spaces(wrongAt).Plus(term.Lit("^")), textStyle: m.theme.Error})
+		}
+	}
+	return out, at
 }
 
 // answer says what stands in the way, or which key goes on; that one is the label.
@@ -160,16 +287,18 @@ func (d *dialog) answer(m *Model) dialogRow {
 	case d.gone != "":
 		return says(m.theme.Error, "disarmed: "+d.gone)
 	case d.busy:
-		return says(m.theme.Info, "writing…")
+		return says(m.theme.Info, "writing… esc leaves it to itself")
 	case d.complaint != "":
 		return says(m.theme.Error, d.complaint)
+	case d.tells != nil:
+		return d.tells()
 	}
 	why := d.hindrance()
 	switch {
 	case why != "":
 		return says(m.theme.Warn, why)
-	case d.at < len(d.fields)-1:
-		return key("enter", "goes on to: "+d.fields[d.at+1].label)
+	case d.editing() && d.next() < len(d.fields):
+		return key("enter", "goes on to: "+d.fields[d.next()].label)
 	case d.editing():
 		return key("enter", "goes on; nothing is written yet")
 	case d.unread() > 0:
@@ -180,7 +309,7 @@ func (d *dialog) answer(m *Model) dialogRow {
 
 func (d *dialog) foot() term.Text {
 	foot := term.Lit("esc leaves")
-	if d.gone != "" {
+	if d.gone != "" || d.tells != nil {
 		foot = term.Lit("esc closes")
 	}
 	if s := &d.scroll; s.room < s.lines {

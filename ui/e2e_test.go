@@ -174,7 +174,7 @@ func TestInATerminal(t *testing.T) {
 		tm.waits(`{"title":"from here"}`)
 		tm.keys("Enter", "Enter")
 		tm.waits("y append it")
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(600 * time.Millisecond) // nor those that follow too fast
 		tm.keys("y")
 		tm.waits("appended", "from here", "3 nodes, 2 heads")
 		if out := run("children", "example", root, "--json"); !strings.Contains(out, "from here") || !strings.Contains(out, "from another process") {

@@ -79,21 +79,33 @@ func askFire(m *Model, t store.Timer) tea.Cmd {
 	d.command = func() string {
 		return m.command("fire", []string{"--at", store.FormatFireAt(t.FireAt)}, t.ExecutionID, t.Path)
 	}
+	at := 0.0 // what it is armed for instead, once that was tried
 	var read struct {
 		ok    bool
 		timer *store.Timer
+		err   error
 	}
 	d.look = func(ctx context.Context) func() {
 		found, err := timerOf(ctx, es, t.ExecutionID, t.Path)
 		return func() {
-			// What cannot be read for a while is looked at again by the write.
-			if err == nil {
+			if read.err = err; err == nil {
 				read.ok, read.timer = true, found
 			}
 		}
 	}
+	d.invalid = func() string {
+		switch {
+		case read.err != nil:
+			return "the timer cannot be read: " + m.reason(read.err)
+		case !read.ok:
+			return "reading the timer…"
+		}
+		return ""
+	}
 	d.guard = func(m *Model) string {
 		switch {
+		case d.lost && read.ok && read.timer != nil && read.timer.FireAt == at:
+			return ""
 		case read.ok && read.timer == nil:
 			return "the timer is gone: fired or cancelled"
 		case read.ok && read.timer.FireAt != t.FireAt:
@@ -103,7 +115,13 @@ func askFire(m *Model, t store.Timer) tea.Cmd {
 		}
 		return ""
 	}
-	d.run = func(ctx context.Context) outcome { return fire(ctx, es, t, now, zone) }
+	d.write = func() func(context.Context) outcome {
+		if at == 0 {
+			at = when.Seconds(now())
+		}
+		moment, lost := at, d.lost
+		return func(ctx context.Context) outcome { return fire(ctx, es, t, moment, lost, now, zone) }
+	}
 	return m.ask(d)
 }
 
@@ -120,10 +138,10 @@ func timerOf(ctx context.Context, es store.ExecutionStore, id, path string) (fou
 	return found, err
 }
 
-// fire makes a timer due, if it still is what it was.
-func fire(ctx context.Context, es store.ExecutionStore, t store.Timer, now func() time.Time, zone *time.Location) outcome {
+// fire makes a timer due at a moment that has come, if it still is what it was. After
+// a try whose answer was lost it may be armed for that moment already.
+func fire(ctx context.Context, es store.ExecutionStore, t store.Timer, at float64, lost bool, now func() time.Time, zone *time.Location) outcome {
 	lifetime, err := isLifetime(ctx, es, t)
-	at := when.Seconds(now())
 	switch {
 	case err != nil:
 		return outcome{err: err}
@@ -133,18 +151,23 @@ func fire(ctx context.Context, es store.ExecutionStore, t store.Timer, now func(
 		return outcome{moot: "due since " + when.Clock(t.FireAt, now(), zone, 0) + ", waiting for a worker"}
 	}
 	moved, err := es.RearmTimer(ctx, t.ExecutionID, t.Path, t.FireAt, at)
+	done := "due now: " + t.Path + " of " + t.ExecutionID + "; its worker's next sweep fires it"
 	switch {
 	case err != nil:
 		return outcome{err: err}
 	case moved:
-		return outcome{done: "due now: " + t.Path + " of " + t.ExecutionID + "; its worker's next sweep fires it"}
+		return outcome{done: done}
 	}
 	found, err := timerOf(ctx, es, t.ExecutionID, t.Path)
 	switch {
 	case err != nil:
 		return outcome{moot: "it was moved or cancelled meanwhile, nothing fired"}
+	case found == nil && lost:
+		return outcome{moot: "it is gone: the first try was taken and it fired, or somebody else fired or cancelled it"}
 	case found == nil:
 		return outcome{moot: "it is gone: fired or cancelled meanwhile, nothing fired"}
+	case lost && found.FireAt == at:
+		return outcome{done: done + " (the first try was taken)"}
 	}
 	return outcome{moot: "moved to " + when.Clock(found.FireAt, now(), zone, 0) + ", nothing fired"}
 }

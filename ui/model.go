@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"os/exec"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -80,6 +81,8 @@ type Model struct {
 	overlay surface // nil: nothing stands over the panes
 	going   request // the search for what an id belongs to
 	dialog  *dialog
+	writes  writesState
+	execute func(*exec.Cmd, tea.ExecCallback) tea.Cmd // gives the terminal to a program for a while
 	tick    tickState
 	screen  screen
 }
@@ -129,6 +132,8 @@ func newModel(ctx context.Context, c config) *Model {
 	m.splits.recall(m.memory)
 	m.mouse = c.settings.Mouse == nil || *c.settings.Mouse
 	m.keys = bind(intents(), c.settings.Keys)
+	m.execute = tea.ExecProcess
+	m.writes.names.init(m, m.memory)
 	m.nav.init(m)
 	m.tree.init()
 	m.queues.init(m)
@@ -172,6 +177,7 @@ func (m *Model) show(s subject) tea.Cmd {
 		m.screen.relayout() // sessions have no trace and leave its room to the detail
 	}
 	m.subject = s
+	m.writes.names.show(s)
 	switch s.kind {
 	case session:
 		m.setMember("")

@@ -20,7 +20,7 @@ func (n *navigator) emptyLines(m *Model, w int, started bool, err error, what st
 		return paragraph(w, m.theme.Dim, term.Lit("no "+what+" matches"), term.Lit("esc clears the filter"))
 	case what == "session":
 		return paragraph(w, m.theme.Dim, term.Lit("no sessions yet"),
-			term.Lit("treering session create NAME makes one; treering demo shows what this looks like full"))
+			term.Lit("+ or treering session create makes one; treering demo shows what this looks like full"))
 	}
 	return paragraph(w, m.theme.Dim, term.Lit("no executions yet"),
 		term.Lit("they come from the program that runs them, or from treering commit"))

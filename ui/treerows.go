@@ -126,7 +126,14 @@ func (t *treePane) nodeRow(m *Model, i int, r treeview.Ref, w int, look look) st
 	l.Put(m.theme.Info, kind).Gap(1)
 	// What a fold hides and what is odd about a node is said first, the title has
 	// the rest.
-	note := flat.Note(i, m.theme.Tree, m.term)
-	l.Plain(m.term.SanitiseN(x.Title(r), w).Truncate(max(l.Left()-note.Width(), minTitle), "…"))
+	note, names := flat.Note(i, m.theme.Tree, m.term), m.writes.names.label(m, x.ID(r))
+	room := l.Left() - note.Width()
+	if !names.Empty() {
+		room -= names.Width() + 2
+	}
+	l.Plain(m.term.SanitiseN(x.Title(r), w).Truncate(max(room, minTitle), "…"))
+	if !names.Empty() {
+		l.Gap(2).Put(m.theme.Bold, names)
+	}
 	return l.Put(m.theme.Dim, note).String()
 }

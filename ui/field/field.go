@@ -31,6 +31,9 @@ func New(text string, maxBytes int) *Field {
 // Text returns what was typed.
 func (f *Field) Text() string { return string(f.before) + string(f.after) }
 
+// AtEnd reports whether the cursor is behind all of it.
+func (f *Field) AtEnd() bool { return len(f.after) == 0 }
+
 // Empty reports whether nothing is typed.
 func (f *Field) Empty() bool { return len(f.before) == 0 && len(f.after) == 0 }
 
