@@ -77,21 +77,32 @@ func (c Commit) checkIdentity() error {
 	if err := checkText("root path", e.RootPath, foreign); err != nil {
 		return err
 	}
-	for _, f := range [...]struct {
-		field string
-		text  *string
-	}{
-		{"parent id", e.ParentID}, {"child id", e.ChildID}, {"outcome", e.Outcome}, {"error", e.Error},
-		{"active path", e.ActivePath}, {"definition fqn", e.DefinitionFQN}, {"processed event id", c.ProcessedEventID},
-	} {
-		if f.text == nil {
-			continue
-		}
-		if err := checkText(f.field, *f.text, true); err != nil {
-			return err
-		}
+	if err := checkOptional("parent id", e.ParentID); err != nil {
+		return err
 	}
-	return nil
+	if err := checkOptional("child id", e.ChildID); err != nil {
+		return err
+	}
+	if err := checkOptional("outcome", e.Outcome); err != nil {
+		return err
+	}
+	if err := checkOptional("error", e.Error); err != nil {
+		return err
+	}
+	if err := checkOptional("active path", e.ActivePath); err != nil {
+		return err
+	}
+	if err := checkOptional("definition fqn", e.DefinitionFQN); err != nil {
+		return err
+	}
+	return checkOptional("processed event id", c.ProcessedEventID)
+}
+
+func checkOptional(field string, text *string) error {
+	if text == nil {
+		return nil
+	}
+	return checkText(field, *text, true)
 }
 
 // CheckVersion refuses a version that no commit can follow, with [ErrBadVersion].
@@ -145,10 +156,7 @@ func (c Commit) checkCompanions() error {
 		if err := checkText("event kind", em.Event.Kind, true); err != nil {
 			return err
 		}
-		if em.TargetID == nil {
-			continue
-		}
-		if err := checkText("emit target", *em.TargetID, true); err != nil {
+		if err := checkOptional("emit target", em.TargetID); err != nil {
 			return err
 		}
 	}

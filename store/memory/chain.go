@@ -42,11 +42,11 @@ func (c *chain[T]) link(e *entry[T]) {
 	c.n++
 	switch {
 	case c.index != nil:
-		c.index.insert(e)
+		c.index.push(e)
 	case c.n > many:
 		c.index = &sorted[*entry[T]]{compare: bySeq[T]}
 		for e := c.first; e != nil; e = e.next {
-			c.index.insert(e)
+			c.index.push(e)
 		}
 	}
 }

@@ -65,7 +65,8 @@ func (s *Executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 	rec.exe, rec.snapshot = exe, snapshot
 	for i := range c.Emits {
 		e := &mails[i]
-		e.value.event = plain(c.Emits[i].Event)
+		e.value.event = c.Emits[i].Event
+		spellOut(&e.value.event)
 		var inbox *chain[mail]
 		if target := c.Emits[i].TargetID; target != nil {
 			if *target == rec.id {

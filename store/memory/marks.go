@@ -12,7 +12,7 @@ import (
 // strings would visit every string again.
 type marks struct {
 	ids   [][]byte // each id behind its length, in buffers that are filled one after the other
-	slots []uint64 // open addressing: tag and place+1; 0 is free
+	slots []uint64 // open addressing: the low bits of the hash, and place+1; 0 is free
 	n     int
 }
 
@@ -24,6 +24,7 @@ const (
 	bufferSize = 1 << bufferBits
 	placeBits  = 40 // a terabyte of ids
 	placeMask  = 1<<placeBits - 1
+	tagMask    = 1<<(64-placeBits) - 1
 	minSlots   = 8
 )
 
@@ -39,7 +40,7 @@ func (m *marks) has(seed maphash.Seed, id string) bool {
 // add marks an id.
 func (m *marks) add(seed maphash.Seed, id string) {
 	if 4*(m.n+1) > 3*len(m.slots) {
-		m.grow(seed)
+		m.grow(seed, tagMask)
 	}
 	hash := maphash.String(seed, id)
 	at, found := m.slot(hash, id)
@@ -70,7 +71,7 @@ func (m *marks) keep(id string) place {
 	return at
 }
 
-func entryOf(hash uint64, at place) uint64 { return hash&^placeMask | uint64(at+1) }
+func entryOf(hash uint64, at place) uint64 { return hash<<placeBits | uint64(at+1) }
 
 // slot is where id is, or the free slot where it belongs.
 func (m *marks) slot(hash uint64, id string) (at uint64, found bool) {
@@ -80,35 +81,37 @@ func (m *marks) slot(hash uint64, id string) (at uint64, found bool) {
 		if s == 0 {
 			return at, false
 		}
-		if (s^hash)&^placeMask == 0 {
-			where := place(s&placeMask) - 1
-			if got, _ := next(m.ids[where>>bufferBits][where&(bufferSize-1):]); string(got) == id {
-				return at, true
-			}
+		if (s>>placeBits^hash)&tagMask == 0 && string(m.at(s)) == id {
+			return at, true
 		}
 	}
 }
 
-// next is the id at the start of b, and its size with the length before it.
-func next(b []byte) (id []byte, size int) {
+// at is the id that a slot stands for.
+func (m *marks) at(slot uint64) []byte {
+	at := place(slot&placeMask) - 1
+	b := m.ids[at>>bufferBits][at&(bufferSize-1):]
 	n, used := binary.Uvarint(b)
-	size = used + int(n)
-	return b[used:size], size
+	return b[used : used+int(n)]
 }
 
-func (m *marks) grow(seed maphash.Seed) {
-	m.slots = make([]uint64, max(minSlots, 2*len(m.slots)))
+// grow doubles the table. known are the bits of the hashes that the old slots have;
+// only a table that needs more of them has to look at the ids.
+func (m *marks) grow(seed maphash.Seed, known uint64) {
+	old := m.slots
+	m.slots = make([]uint64, max(minSlots, 2*len(old)))
 	mask := uint64(len(m.slots) - 1)
-	for k, buffer := range m.ids {
-		for offset := 0; offset < len(buffer); {
-			id, size := next(buffer[offset:])
-			hash := maphash.Bytes(seed, id)
-			at := hash & mask
-			for m.slots[at] != 0 {
-				at = (at + 1) & mask
-			}
-			m.slots[at] = entryOf(hash, place(k)<<bufferBits|place(offset))
-			offset += size
+	for _, s := range old {
+		if s == 0 {
+			continue
 		}
+		at := s >> placeBits
+		if mask > known {
+			at = maphash.Bytes(seed, m.at(s))
+		}
+		for at &= mask; m.slots[at] != 0; {
+			at = (at + 1) & mask
+		}
+		m.slots[at] = s
 	}
 }

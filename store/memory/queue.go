@@ -33,7 +33,7 @@ func newQueue[T any]() queue[T] { return queue[T]{entries: sorted[*entry[T]]{com
 func (q *queue[T]) push(e *entry[T], c *chain[T]) {
 	q.last++
 	e.seq, e.chain = q.last, c
-	q.entries.insert(e)
+	q.entries.push(e)
 	if c != nil {
 		c.link(e)
 	}
@@ -59,9 +59,9 @@ type mail struct {
 	raw   atomic.Pointer[store.JSON]
 }
 
-// plain writes out what an event leaves absent, as it would come back from a
-// stored text.
-func plain(ev store.Event) store.Event {
+// spellOut writes what an event leaves absent as it would come back from a stored
+// text.
+func spellOut(ev *store.Event) {
 	if ev.Data.IsNull() {
 		ev.Data = store.EmptyObject
 	}
@@ -71,7 +71,6 @@ func plain(ev store.Event) store.Event {
 	if ev.ReceivedTime == "" {
 		ev.ReceivedTime = store.Null
 	}
-	return ev
 }
 
 func outboxEntry(e *entry[mail]) store.OutboxEntry {

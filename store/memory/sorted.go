@@ -39,6 +39,22 @@ func (s *sorted[T]) chunkFor(x T) int {
 	return lo
 }
 
+// push is insert of what comes behind all there is.
+func (s *sorted[T]) push(x T) {
+	s.n++
+	last := len(s.chunks) - 1
+	if last >= 0 && len(s.chunks[last]) < chunkSize {
+		s.chunks[last] = append(s.chunks[last], x)
+		return
+	}
+	// The first chunk grows with what there is; the others will be full.
+	var chunk []T
+	if last >= 0 {
+		chunk = make([]T, 0, chunkSize)
+	}
+	s.chunks = append(s.chunks, append(chunk, x))
+}
+
 // insert adds x, which must not be there.
 func (s *sorted[T]) insert(x T) {
 	s.n++
@@ -98,13 +114,16 @@ func (s *sorted[T]) place(after func(T) bool) (chunk, at int) {
 
 // remove takes x out and says whether it was there.
 func (s *sorted[T]) remove(x T) bool {
-	c := s.chunkFor(x)
-	if c == len(s.chunks) {
+	if len(s.chunks) == 0 {
 		return false
 	}
-	at, ok := slices.BinarySearchFunc(s.chunks[c], x, s.compare)
-	if !ok {
-		return false
+	c, at := 0, 0
+	if s.compare(x, s.chunks[0][0]) != 0 { // what goes is mostly the oldest
+		c = s.chunkFor(x)
+		var ok bool
+		if at, ok = slices.BinarySearchFunc(s.chunks[c], x, s.compare); !ok {
+			return false
+		}
 	}
 	s.n--
 	chunk := s.chunks[c]

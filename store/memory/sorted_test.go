@@ -27,7 +27,11 @@ func TestSortedAgainstAModel(t *testing.T) {
 				x := from + i*stride
 				switch {
 				case insert && !model[x]:
-					s.insert(x)
+					if _, behind := s.find(func(y int) bool { return y > x }); !behind && x%2 == 0 {
+						s.push(x)
+					} else {
+						s.insert(x)
+					}
 					model[x] = true
 				case !insert:
 					if s.remove(x) != model[x] {
@@ -97,6 +101,13 @@ func TestMarksAgainstAModel(t *testing.T) {
 	}
 	if len(m.ids) < 2 {
 		t.Fatalf("%d buffers", len(m.ids))
+	}
+	// As if the slots had less of the hashes than the table needs.
+	m.grow(seed, 0xff)
+	for i := range 200_000 {
+		if m.has(seed, strconv.Itoa(i)) != (i < 100_000) {
+			t.Fatalf("mark %d of the larger table", i)
+		}
 	}
 }
 
