@@ -200,14 +200,19 @@ func containedIn(match func(string) bool) func(store.JSON) bool {
 		return v.Kind() == store.Number && match(string(v))
 	}
 	return func(v store.JSON) bool {
-		if v.Kind() != store.Array {
-			return one(v)
+		if v.Kind() == store.Array {
+			return anyElement(v, one)
 		}
-		for e := range v.Elements() {
-			if one(e) {
-				return true
-			}
-		}
-		return false
+		return one(v)
 	}
+}
+
+// anyElement stands apart because the loop's variables are allocated.
+func anyElement(list store.JSON, match func(store.JSON) bool) bool {
+	for e := range list.Elements() {
+		if match(e) {
+			return true
+		}
+	}
+	return false
 }

@@ -80,7 +80,9 @@ func Complete(text string, cursor int, s Subject, v Vocabulary) []Completion {
 		c.from, c.typed = last.Pos.Offset, last.Value
 		c.to = runEnd(text, last.Pos.Offset, true)
 		c.heads(len(list) > 1)
-		c.operators(last.Value)
+		if c.to == cursor {
+			c.operators(last.Value)
+		}
 	case last.Type == tokenOpen:
 		c.from = cursor
 		c.heads(false)
