@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -231,7 +232,7 @@ func (w *writer) batch() {
 	batch := w.take(nil)
 	conn, err := w.connection(ctx)
 	if err == nil {
-		err = w.begin(ctx, conn)
+		err = w.begin(ctx, conn, func() bool { return wanted(batch) })
 	}
 	if err != nil {
 		answer(claim(batch), err)
@@ -269,7 +270,7 @@ func (w *writer) oneByOne(ctx context.Context, conn *sqlite.Conn, batch []*reque
 			close(r.done)
 			return
 		}
-		if r.err = w.begin(ctx, conn); r.err == nil {
+		if r.err = w.begin(ctx, conn, func() bool { return true }); r.err == nil {
 			if r.run(conn); r.err == nil && r.panicked == nil {
 				r.err = w.commit(conn)
 			}
@@ -323,6 +324,11 @@ func claim(batch []*request) []*request {
 	return kept
 }
 
+// wanted reports whether anybody still waits for the batch.
+func wanted(batch []*request) bool {
+	return slices.ContainsFunc(batch, func(r *request) bool { return r.state.Load() == queued })
+}
+
 func answer(batch []*request, err error) {
 	for _, r := range batch {
 		r.err = err
@@ -363,12 +369,11 @@ func (w *writer) connection(ctx context.Context) (*sqlite.Conn, error) {
 	if err != nil {
 		return nil, w.failed(ctx, err)
 	}
+	// To begin is to meet a lock, and that wait is begin's: SQLite's own sleeps up to
+	// 100 ms at a time while others come and go, and nobody can end it. In WAL mode there
+	// is no other wait.
 	if w.wal = mode == "wal"; w.wal {
-		// Only BEGIN can meet a lock, and that wait is begin's: SQLite's own sleeps up
-		// to 100 ms at a time while others come and go.
 		conn.SetBusyTimeout(0)
-	} else {
-		conn.SetBusyTimeout(w.busy)
 	}
 	w.conn, w.src = conn, w.file.sourceOf(conn)
 	w.generation++
@@ -376,8 +381,9 @@ func (w *writer) connection(ctx context.Context) (*sqlite.Conn, error) {
 }
 
 // begin opens the transaction, with the write lock from the start: a lock asked for
-// later is refused at once if somebody has written since.
-func (w *writer) begin(ctx context.Context, conn *sqlite.Conn) error {
+// later is refused at once if somebody has written since. It waits for the lock as long
+// as wanted says so.
+func (w *writer) begin(ctx context.Context, conn *sqlite.Conn, wanted func() bool) error {
 	if err := w.turns.look(w, conn); err != nil {
 		return w.failed(ctx, err)
 	}
@@ -387,7 +393,7 @@ func (w *writer) begin(ctx context.Context, conn *sqlite.Conn) error {
 	deadline := time.Now().Add(w.busy)
 	for delay := 50 * time.Microsecond; ; delay = min(2*delay, 5*time.Millisecond) {
 		err := w.enter(conn)
-		if err == nil || !isBusy(err) || !time.Now().Before(deadline) {
+		if err == nil || !isBusy(err) || !time.Now().Before(deadline) || !wanted() {
 			return w.failed(ctx, err)
 		}
 		// Not all who wait come back at the same moment.
@@ -399,6 +405,11 @@ func (w *writer) begin(ctx context.Context, conn *sqlite.Conn) error {
 
 // enter begins a transaction, unless somebody else has the lock.
 func (w *writer) enter(conn *sqlite.Conn) error {
+	if !w.wal {
+		// A commit waits there for readers, the beginning of one does not wait for writers.
+		conn.SetBusyTimeout(0)
+		defer conn.SetBusyTimeout(w.busy)
+	}
 	if err := step(conn, "BEGIN IMMEDIATE"); err != nil {
 		if isBusy(err) {
 			w.turns.met()

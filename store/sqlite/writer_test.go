@@ -354,3 +354,36 @@ func TestLockedByAnother(t *testing.T) {
 		})
 	}
 }
+
+// A write that nobody waits for any more keeps nobody waiting: neither the writes after
+// it nor Close.
+func TestWithdrawnWriteIsNotWaitedFor(t *testing.T) {
+	for _, journal := range []string{"wal", "delete"} {
+		t.Run(journal, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "locked.db")
+			makeHarel(t, path, DefaultPrefix, func(*sqlite.Conn) error { return nil })
+			other := writerProcess(t, path, "PRAGMA journal_mode="+journal, "BEGIN IMMEDIATE")
+			db, err := Open(t.Context(), Options{Path: path, ReadWrite: true, BusyTimeout: 5 * time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer cancel()
+			if err := db.Executions().Save(ctx, benchExecution("e", store.Running, 1)); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, store.ErrOutcomeUnknown) {
+				t.Errorf("withdrawn: %v", err)
+			}
+			closed := make(chan error, 1)
+			go func() { closed <- db.Close() }()
+			select {
+			case err := <-closed:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("Close waits for the lock that nobody needs any more")
+			}
+			other.do("COMMIT")
+			other.close()
+		})
+	}
+}
