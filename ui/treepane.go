@@ -33,6 +33,10 @@ type treePane struct {
 	cache   rowCache
 }
 
+// foldedRun is how many steps without a branch are one row until they are
+// unfolded: about half a small screen, so that branch points show at once.
+const foldedRun = 12
+
 func (t *treePane) init() {
 	t.widget = treeview.NewWidget(treeview.New(treeview.ByID), treeview.Runs)
 	t.levels = treeview.DefaultLevels
@@ -50,6 +54,7 @@ func (t *treePane) reset(of subject, shape treeview.Shape) {
 	h := t.widget
 	t.widget = treeview.NewWidget(treeview.New(treeview.ByID), shape)
 	t.widget.SetHeight(h.Height())
+	t.widget.SetRuns(foldedRun)
 	t.of, t.loading, t.err, t.gone, t.info = of, false, nil, false, nil
 	t.last, t.want, t.members, t.more, t.pace, t.search = "", "", nil, false, pace{}, pace{}
 	t.touch()
@@ -199,10 +204,10 @@ func (t *treePane) landed(m *Model) tea.Cmd {
 }
 
 // selectedNode is the session's node under the cursor; ok is false on a parent
-// that is not in the store.
+// that is not in the store, and on a folded run, which is many nodes.
 func (t *treePane) selectedNode() (id string, ok bool) {
 	r, ok := t.widget.Cursor()
-	if !ok || t.of.kind != session || !t.widget.Index().Known(r) {
+	if !ok || t.of.kind != session || !t.widget.Index().Known(r) || t.widget.OnRun() > 0 {
 		return "", false
 	}
 	return t.widget.Index().ID(r), true

@@ -119,6 +119,9 @@ func (t *treePane) nodeRow(m *Model, i int, r treeview.Ref, w int, look look) st
 	x, flat := t.widget.Index(), t.widget.Flat()
 	l := rowStart(m, w, look)
 	l.Put(m.theme.Dim, flat.Gutter(i, m.theme.Tree, t.levels))
+	if steps := flat.RunText(i, m.theme.Tree); !steps.Empty() {
+		return l.Put(m.theme.Dim, steps).String()
+	}
 	if !x.Known(r) {
 		return l.Plain(m.term.SanitiseN(x.ID(r), w)).Put(m.theme.Warn, flat.Note(i, m.theme.Tree, m.term)).String()
 	}
