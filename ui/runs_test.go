@@ -33,7 +33,7 @@ func TestLongRunsAreOneRowUntilTheyAreUnfolded(t *testing.T) {
 	if d.node() != "m39" {
 		t.Fatalf("on %s", d.node())
 	}
-	d.press("3", "j", "j", "j", "j", "enter").shows("… 12 steps", "step 34.", "step 35.", "step 36.", "step 37.").hides("step 33.")
+	d.press("3", "j", "j", "j", "j", "enter").shows("… 12 steps", "│ │ ○ run     step 34.", "│›│ ○ run     step 35.", "│ │ ○ run     step 36.")
 	if d.node() != "m35" {
 		t.Errorf("jumped to %s", d.node())
 	}
