@@ -26,8 +26,9 @@ const maxBatch = 256
 // Whoever finds the connection free and nobody waiting writes at once, in the
 // goroutine of the call. All others queue for the goroutine that run is, which
 // puts what has queued up while the last commit was on its way to the disk into
-// one transaction: with many committers one flush of the disk serves many
-// commits, with one committer there is nobody to hand over to.
+// one transaction, and what comes until that is written: with many committers one
+// flush of the disk serves many commits, with one committer there is nobody to
+// hand over to.
 //
 // A write is one function inside one immediate transaction. If it fails, only its
 // own effects are undone: errors that [refused] knows come before anything was
@@ -241,10 +242,18 @@ func (w *writer) batch() {
 	// Whoever waits for another process's lock can still withdraw; from here on not.
 	batch = claim(w.take(batch))
 	w.crowd = len(batch) > 1
-	for _, r := range batch {
+	for next := 0; next < len(batch); next++ {
+		r := batch[next]
 		if r.run(conn); r.err != nil && !refused(r.err) || r.panicked != nil {
 			w.oneByOne(ctx, conn, batch)
 			return
+		}
+		if next == len(batch)-1 {
+			// Who has come meanwhile shares the flush of the disk.
+			had := len(batch)
+			batch = w.take(batch)
+			batch = batch[:had+len(claim(batch[had:]))]
+			w.crowd = len(batch) > 1
 		}
 	}
 	if err := w.commit(conn); err != nil {

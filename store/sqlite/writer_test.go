@@ -121,6 +121,38 @@ func TestWithdrawn(t *testing.T) {
 	}
 }
 
+// Who comes while a transaction is being written is written in it.
+func TestLatecomers(t *testing.T) {
+	n := openNoted(t)
+	release := n.hold()
+	started, end := make(chan struct{}), make(chan struct{})
+	first := n.queue(t.Context(), func(conn *sqlite.Conn) error {
+		close(started)
+		<-end
+		return leave("first")(conn)
+	})
+	release()
+	<-started
+	ctx, cancel := context.WithCancel(t.Context())
+	withdrawn := n.queue(ctx, leave("withdrawn"))
+	cancel()
+	if err := <-withdrawn; !errors.Is(err, context.Canceled) || errors.Is(err, store.ErrOutcomeUnknown) {
+		t.Errorf("withdrawn: %v", err)
+	}
+	second := n.queue(t.Context(), func(conn *sqlite.Conn) error {
+		if got := n.notes(); got != "" {
+			t.Errorf("committed before the latecomer: %q", got)
+		}
+		return leave("second")(conn)
+	})
+	close(end)
+	n.ok(<-first)
+	n.ok(<-second)
+	if got := n.notes(); got != "first second" {
+		t.Errorf("notes %q", got)
+	}
+}
+
 // A wait that ends after its write was taken does not know the outcome; the write
 // goes on.
 func TestAbandoned(t *testing.T) {
