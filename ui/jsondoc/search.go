@@ -1,0 +1,171 @@
+package jsondoc
+
+import (
+	"context"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Hit is where a match was found.
+type Hit struct {
+	line, off int
+	raw       bool
+}
+
+// exact reports whether capital letters matter: where the query has some.
+func exact(query string) bool { return strings.IndexFunc(query, unicode.IsUpper) >= 0 }
+
+// foldIndex finds a query without capital letters, whatever the case.
+func foldIndex(text, query string) (at, n int) {
+	first, size := utf8.DecodeRuneInString(query)
+	// The small letter of the kelvin sign is an ASCII one.
+	if first >= utf8.RuneSelf || query == "" || first == 'k' && strings.Contains(text, "\u212a") {
+		return slowIndex(text, query)
+	}
+	lower, upper := byte(first), byte(unicode.ToUpper(first))
+	nextLower, nextUpper := -2, -2 // not looked for
+	seek := func(c byte, from int) int {
+		if i := strings.IndexByte(text[from:], c); i >= 0 {
+			return from + i
+		}
+		return -1
+	}
+	for at = 0; at+size <= len(text); at++ {
+		if nextLower != -1 && nextLower < at {
+			nextLower = seek(lower, at)
+		}
+		if nextUpper != -1 && nextUpper < at {
+			nextUpper = seek(upper, at)
+		}
+		switch {
+		case nextLower < 0 && nextUpper < 0:
+			return -1, 0
+		case nextLower < 0:
+			at = nextUpper
+		case nextUpper < 0:
+			at = nextLower
+		default:
+			at = min(nextLower, nextUpper)
+		}
+		if n := foldPrefix(text[at:], query); n > 0 {
+			return at, n
+		}
+	}
+	return -1, 0
+}
+
+func slowIndex(text, query string) (at, n int) {
+	for at = range text {
+		if n := foldPrefix(text[at:], query); n > 0 {
+			return at, n
+		}
+	}
+	return -1, 0
+}
+
+// foldPrefix is the length of the beginning of text that is the query but for
+// case, 0 where there is none.
+func foldPrefix(text, query string) int {
+	n := 0
+	for _, q := range query {
+		if n >= len(text) {
+			return 0
+		}
+		r, size := rune(text[n]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[n:])
+		}
+		if r != q && unicode.ToLower(r) != q {
+			return 0
+		}
+		n += size
+	}
+	return n
+}
+
+// Search looks for a query from the cursor on, or back from it, round the whole
+// document. It may run away from the program's goroutine, on the document as it
+// is when Search is called.
+func (v *View) Search(query string, back bool) func(context.Context) (Hit, bool, error) {
+	s := v.stack
+	from := v.cursor
+	return func(ctx context.Context) (Hit, bool, error) {
+		if query == "" || s.len == 0 {
+			return Hit{}, false, nil
+		}
+		for k := 0; k <= s.len; k++ {
+			if k%4096 == 0 && ctx.Err() != nil {
+				return Hit{}, false, ctx.Err()
+			}
+			n := (from.line + k) % s.len
+			if back {
+				n = (from.line - k + s.len) % s.len
+			}
+			text, form := s.Text(n)
+			lo, hi := 0, len(text)
+			switch here := skip(s, n) + from.off; {
+			case k == 0 && !back:
+				lo = here + 1
+			case k == 0:
+				hi = here - 1
+			case k == s.len && !back:
+				hi = here + 1
+			case k == s.len:
+				lo = here - 1
+			}
+			if at := seek(text, form, query, lo, hi, back); at >= 0 {
+				return Hit{n, max(at-skip(s, n), 0), s.raw}, true, nil
+			}
+		}
+		return Hit{}, false, nil
+	}
+}
+
+// skip is how much of a line's text stands before its body.
+func skip(s *stack, n int) int {
+	text, _ := s.Text(n)
+	return max(len(text)-len(s.Line(n).Body), 0)
+}
+
+// seek finds a match that begins in lo <= at < hi, the last one where back is
+// set. Where it is not what stands there that is shown, the place is estimated.
+func seek(text string, form Form, query string, lo, hi int, back bool) int {
+	shown, scale := text, 1.0
+	if form == JSON && !plainASCII(text) {
+		if shown = readable(text, form); len(shown) > 0 {
+			scale = float64(len(text)) / float64(len(shown))
+		}
+	}
+	found := -1
+	for at := 0; at < len(shown); {
+		i, n := index(shown[at:], query)
+		if i < 0 {
+			break
+		}
+		if place := int(float64(at+i) * scale); place >= lo && place < hi {
+			if found = place; !back {
+				return found
+			}
+		}
+		at += i + max(n, 1)
+	}
+	return found
+}
+
+// Find is what stands out; "" is nothing.
+func (v *View) Find(query string) { v.query = query }
+
+// Query is what stands out.
+func (v *View) Query() string { return v.query }
+
+// Show puts the cursor on a match, and unfolds what is around it.
+func (v *View) Show(h Hit) {
+	if h.raw != v.raw || h.line >= v.stack.len {
+		return // another document is shown by now
+	}
+	v.folds.reveal(h.line, v.stack)
+	v.kept = nil
+	v.cursor = place{line: h.line, off: h.off}
+	v.settle()
+}
