@@ -35,7 +35,7 @@ func TestEveryBadRowIsListedAndOpens(t *testing.T) {
 			t.Fatalf("row %d: the panes are about %+v, want %q", i, got, s.ID)
 		}
 		d.press("4")
-		if len(d.m.detail.doc) == 0 {
+		if d.m.detail.view.Empty() {
 			t.Errorf("%q: nothing in the detail", s.ID)
 		}
 		if s.Bad != nil && s.Status == "" {

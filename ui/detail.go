@@ -1,17 +1,17 @@
 package ui
 
 import (
-	"context"
 	"errors"
-	"math"
+	"strconv"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"treering/internal/term"
 	"treering/store"
 	"treering/treeview"
+	"treering/ui/jsondoc"
 	"treering/ui/layout"
-	"treering/ui/paint"
 )
 
 // targetKind says what the detail pane shows.
@@ -42,24 +42,20 @@ type detailPane struct {
 	target target
 	// driver is the pane whose selection is shown. Until the user moves elsewhere
 	// what comes in for others does not replace it.
-	driver  layout.Pane
-	doc     doc
-	known   bool
-	err     error // why the node could not be read
-	wrapped []wrappedLine
-	width   int
-	top     int
-	height  int
-	req     request
-	rev     int
+	driver layout.Pane
+	view   jsondoc.View
+	known  bool
+	err    error // why the node could not be read
+	pair   string
+	find   detailFind
+	req    request
+	rev    int
 }
 
-// wrappedLine is one line on the screen.
-type wrappedLine struct {
-	line  int
-	part  term.Text
-	first bool
-}
+func (d *detailPane) init(m *Model) { d.view = jsondoc.NewView(m.look()) }
+
+// look is how documents are drawn now.
+func (m *Model) look() jsondoc.Look { return jsondoc.Look{Theme: m.theme, Term: m.term} }
 
 func (d *detailPane) version() int { return d.rev }
 
@@ -79,8 +75,10 @@ func (d *detailPane) aim(t target) bool {
 		return false
 	}
 	d.req.stop()
-	d.target, d.known, d.top, d.err = t, t.kind == ofNothing, 0, nil
-	d.setLines(nil)
+	d.find.close()
+	d.target, d.known, d.err, d.pair = t, t.kind == ofNothing, nil, ""
+	d.view.Set(&jsondoc.Doc{}, false)
+	d.rev++
 	return true
 }
 
@@ -106,7 +104,7 @@ func (d *detailPane) follow(m *Model, t target) tea.Cmd {
 }
 
 // show shows the selection of a pane that the user is in.
-func (d *detailPane) show(m *Model, by layout.Pane, t target, write func(*docWriter) doc) tea.Cmd {
+func (d *detailPane) show(m *Model, by layout.Pane, t target, write func(*docWriter) *jsondoc.Doc) tea.Cmd {
 	d.driver = by
 	d.aim(t)
 	ctx, gen := d.req.begin(m.ctx)
@@ -116,14 +114,15 @@ func (d *detailPane) show(m *Model, by layout.Pane, t target, write func(*docWri
 }
 
 type docMade struct {
-	gen int
-	doc doc
-	err error
+	gen  int
+	doc  *jsondoc.Doc
+	pair string
+	err  error
 }
 
 func (r docMade) apply(m *Model) tea.Cmd {
 	if m.detail.req.ends(r.gen) && !abandoned(r.err) {
-		m.detail.err = r.err
+		m.detail.err, m.detail.pair = r.err, r.pair
 		m.detail.set(r.doc)
 	}
 	return nil
@@ -132,25 +131,31 @@ func (r docMade) apply(m *Model) tea.Cmd {
 func (d *detailPane) readNode(m *Model) tea.Cmd {
 	ctx, gen := d.req.begin(m.ctx)
 	ts, t, w := m.ts, d.target, m.writer()
+	w.ctx = ctx
 	return func() tea.Msg {
-		doc, err := nodeDoc(ctx, ts, t, w)
-		return docMade{gen, doc, err}
+		out := docMade{gen: gen}
+		out.doc, out.pair, out.err = nodeDoc(ts, t, w)
+		return out
 	}
 }
 
-func nodeDoc(ctx context.Context, ts store.TreeStore, t target, w *docWriter) (doc, error) {
-	n, err := ts.Node(ctx, t.session, t.id)
+func nodeDoc(ts store.TreeStore, t target, w *docWriter) (doc *jsondoc.Doc, pairID string, err error) {
+	n, err := ts.Node(w.ctx, t.session, t.id)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		w.field("id", term.Sanitise(t.id))
+		w.foreign("id", t.id)
 		w.note(w.theme.Warn, "not in the store any more: its session was deleted or expired")
+		return w.doc, "", err
 	case err != nil:
-		w.field("id", term.Sanitise(t.id))
+		w.foreign("id", t.id)
 		w.unread(err)
-	default:
-		return w.node(n), nil
+		return w.doc, "", err
 	}
-	return w.lines, err
+	other, err := pairOf(w.ctx, ts, t.session, n)
+	if err != nil {
+		w.unread(err)
+	}
+	return w.node(n, other), other.id(), err
 }
 
 // reload reads again what is shown, where that is not another pane's to do.
@@ -162,40 +167,55 @@ func (d *detailPane) reload(m *Model) tea.Cmd {
 }
 
 // set shows a document; the same one changes nothing.
-func (d *detailPane) set(doc doc) {
-	if d.known && d.doc.equal(doc) {
+func (d *detailPane) set(doc *jsondoc.Doc) {
+	if d.known && d.view.Doc().Equal(doc) {
 		return
 	}
+	d.view.Set(doc, d.known)
 	d.known = true
-	d.setLines(doc)
-}
-
-func (d *detailPane) setLines(doc doc) {
-	d.doc, d.wrapped = doc, nil
 	d.rev++
 }
 
 func (d *detailPane) move(rows int) {
-	top := min(max(d.top+rows, 0), max(len(d.wrapped)-d.height, 0))
-	if top != d.top {
-		d.top = top
-		d.rev++
-	}
+	d.view.Move(rows)
+	d.rev++
 }
 
-func (d *detailPane) home() { d.move(-math.MaxInt32) }
-func (d *detailPane) end()  { d.move(math.MaxInt32) }
+func (d *detailPane) home() {
+	d.view.Home()
+	d.rev++
+}
+
+func (d *detailPane) end() {
+	d.view.End()
+	d.rev++
+}
 
 func (d *detailPane) title(m *Model) (name, note term.Text) {
 	name = term.Lit("Detail")
 	if d.target.kind != ofNothing {
 		name = name.Plus(term.Spaces(1), m.theme.Dot, term.Spaces(1), d.what())
 	}
-	if len(d.wrapped) > d.height && d.height > 0 {
-		last := min(d.top+d.height, len(d.wrapped))
-		note = term.Lit(treeview.Grouped(int64(last)) + " of " + treeview.Grouped(int64(len(d.wrapped))))
+	if m.focus == layout.Detail {
+		if _, path, ok := d.view.Value(); ok && path != "" {
+			name = name.Plus(term.Spaces(1), m.theme.Dot, term.Spaces(1), m.term.Sanitise(path).TruncateLeft(40, "…"))
+		}
 	}
-	return name, note
+	var notes []string
+	if d.view.Raw() {
+		notes = append(notes, "as stored")
+	}
+	if !d.view.Wrapped() {
+		notes = append(notes, "not wrapped")
+	}
+	if n := d.view.Level(); n >= 0 {
+		notes = append(notes, "level "+strconv.Itoa(n))
+	}
+	if !d.view.Fits() {
+		_, of := d.view.Place()
+		notes = append(notes, treeview.Grouped(int64(d.view.Bottom()))+" of "+treeview.Grouped(int64(of)))
+	}
+	return name, term.Lit(strings.Join(notes, ", "))
 }
 
 // what names the thing shown.
@@ -219,52 +239,29 @@ func (d *detailPane) what() term.Text {
 	}
 }
 
-func (d *detailPane) draw(m *Model, w, h int, _ bool) []string {
-	d.wrap(w)
-	d.height = h
-	d.top = min(d.top, max(len(d.wrapped)-h, 0))
+func (d *detailPane) draw(m *Model, w, h int, focused bool) []string {
+	d.view.SetLook(m.look())
+	rows := h
+	if d.find.input != nil {
+		rows = h - 1
+	}
+	d.view.Resize(w, rows)
+	var out []string
 	switch {
 	case d.target.kind == ofNothing:
-		return paragraph(w, m.theme.Dim, term.Lit("nothing is selected"))
+		out = paragraph(w, m.theme.Dim, term.Lit("nothing is selected"))
 	case !d.known:
-		return paragraph(w, m.theme.Dim, term.Lit("reading…"))
+		out = paragraph(w, m.theme.Dim, term.Lit("reading…"))
+	case focused && d.find.input == nil:
+		out = d.view.Draw(m.theme.Selected)
+	default:
+		out = d.view.Draw("")
 	}
-	var out []string
-	for _, wl := range d.wrapped[d.top:min(d.top+h, len(d.wrapped))] {
-		line := d.doc[wl.line]
-		l := paint.NewLine(w, "").Gap(1)
-		if wl.first {
-			if line.bold {
-				l.Put(m.theme.Bold, line.label)
-			} else {
-				l.Put(m.theme.Dim, line.label)
-			}
-		} else {
-			l.Gap(line.label.Width())
-		}
-		out = append(out, l.Put(line.style, wl.part).String())
+	if d.find.input == nil || h < 1 {
+		return out
 	}
-	return out
-}
-
-// wrap breaks the document to the width, keeping the first line on the screen
-// where it is.
-func (d *detailPane) wrap(w int) {
-	if d.wrapped != nil && d.width == w {
-		return
+	for len(out) < rows {
+		out = append(out, term.Spaces(w).String())
 	}
-	place := 0
-	if d.top < len(d.wrapped) {
-		place = d.wrapped[d.top].line
-	}
-	moved := d.wrapped != nil
-	d.wrapped, d.width = make([]wrappedLine, 0, len(d.doc)), w
-	for i, line := range d.doc {
-		if moved && i == place {
-			d.top = len(d.wrapped)
-		}
-		for n, part := range line.text.Wrap(max(w-2-line.label.Width(), 8)) {
-			d.wrapped = append(d.wrapped, wrappedLine{i, part, n == 0})
-		}
-	}
+	return append(out[:max(rows, 0)], d.find.line(m, w))
 }

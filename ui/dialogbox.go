@@ -338,6 +338,13 @@ func (m *Model) cursor() *tea.Cursor {
 		}
 		_, left, top, _ := m.over()
 		return tea.NewCursor(left+x, top+y)
+	case m.finding():
+		r := m.screen.layout.Rects[layout.Detail]
+		if r.W == 0 {
+			return nil
+		}
+		_, at := m.detail.find.input.View(r.W - findMargin)
+		return tea.NewCursor(r.X+1+at, r.Y+r.H-1)
 	case m.nav.input != nil:
 		r := m.screen.layout.Rects[layout.Navigator]
 		if r.W == 0 {

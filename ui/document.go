@@ -3,154 +3,108 @@ package ui
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"treering/internal/term"
 	"treering/store"
 	"treering/store/jsondiff"
 	"treering/tracefeed"
 	"treering/treeview"
+	"treering/ui/jsondoc"
 	"treering/ui/paint"
 	"treering/ui/when"
 )
 
-// doc is what the detail pane shows: finished lines, made off the program's
-// goroutine.
-type doc []docLine
-
-type docLine struct {
-	label, text term.Text
-	style       paint.Style
-	bold        bool // the label is a heading
-}
-
-// Bounds of a document. What is cut is said, with where to get the whole.
-const (
-	maxDocLines  = 5000
-	maxDocCells  = 4000    // of one line
-	maxJSONCells = 300_000 // of one value
-	maxJSONLevel = 24      // of indent
-)
+// maxCells bounds a finished line, in cells. What may be longer is a body, of which
+// any length is shown.
+const maxCells = 4000
 
 // docWriter makes documents. It is a copy of what it needs, so that commands may
 // use it.
 type docWriter struct {
-	store string // its name
+	ctx   context.Context // of what it is made for
+	store string          // its name
 	theme *paint.Theme
 	term  term.Profile
 	zone  *time.Location
 	now   time.Time
-	ctx   context.Context // of what it is made for
-	lines doc
+	was   *jsondoc.Doc // what is shown: a value in it need not be scanned again
+	doc   *jsondoc.Doc
 }
 
 func (m *Model) writer() *docWriter {
-	return &docWriter{ctx: m.ctx, store: m.info.Name, theme: m.theme, term: m.term, zone: m.zone, now: m.now()}
+	return &docWriter{ctx: m.ctx, store: m.info.Name, theme: m.theme, term: m.term, zone: m.zone, now: m.now(),
+		was: m.detail.view.Doc(), doc: &jsondoc.Doc{}}
 }
 
 const labelWidth = 12
 
+func (w *docWriter) label(label string) []jsondoc.Span {
+	return []jsondoc.Span{{Text: term.Lit(label).Pad(labelWidth), Style: w.theme.Dim}}
+}
+
 func (w *docWriter) field(label string, text term.Text) { w.styled(label, text, "") }
 
 func (w *docWriter) styled(label string, text term.Text, s paint.Style) {
-	w.lines = append(w.lines, docLine{label: term.Lit(label).Pad(labelWidth), text: text, style: s})
+	w.doc.Add(jsondoc.Line{Lead: w.label(label), Text: text, Style: s})
+}
+
+// foreign is a field with a text of the store's.
+func (w *docWriter) foreign(label, text string) {
+	w.doc.Add(jsondoc.Line{Lead: w.label(label), Body: text})
+}
+
+func (w *docWriter) foreignStyled(label, text string, s paint.Style) {
+	w.doc.Add(jsondoc.Line{Lead: w.label(label), Body: text, Style: s})
 }
 
 func (w *docWriter) optional(label string, s *string) {
 	if s != nil {
-		w.field(label, term.SanitiseN(*s, maxDocCells))
+		w.foreign(label, *s)
 	}
 }
 
 func (w *docWriter) heading(text string) {
-	w.blank()
-	w.lines = append(w.lines, docLine{label: term.Lit(text), bold: true})
+	w.doc.Blank()
+	w.doc.Add(jsondoc.Line{Text: term.Lit(text), Style: w.theme.Bold})
 }
 
 func (w *docWriter) note(s paint.Style, text string) {
-	w.lines = append(w.lines, docLine{text: term.SanitiseN(text, maxDocCells), style: s})
+	w.doc.Add(jsondoc.Line{Body: text, Style: s})
 }
 
-func (w *docWriter) blank() {
-	if len(w.lines) > 0 {
-		w.lines = append(w.lines, docLine{})
-	}
-}
+// value is a value below a heading, which paths in it begin with.
+func (w *docWriter) value(name string, j store.JSON) { w.valueAs(name, name, j) }
 
-// json writes a value, indented.
-func (w *docWriter) json(j store.JSON) {
-	c := &lineCutter{max: 4 * maxDocCells}
-	cut, err := store.Indent(c, j, maxJSONLevel, maxDocLines)
-	if err != nil { // a lineCutter does not fail
-		w.note(w.theme.Error, err.Error())
+func (w *docWriter) valueAs(heading, name string, j store.JSON) {
+	if j == "" {
+		w.heading(heading)
+		w.note(w.theme.Dim, "nothing")
 		return
 	}
-	c.flush()
-	room := maxJSONCells
-	for i, line := range c.lines {
-		if i == maxDocLines || room < 0 {
-			cut = true
-			break
+	v := w.was.Value(j)
+	if v == nil {
+		var err error
+		if v, err = jsondoc.NewValue(w.ctx, j); err != nil {
+			if w.ctx.Err() == nil { // else nobody waits for it
+				w.heading(heading)
+				w.note(w.theme.Error, err.Error())
+				w.stored([]byte(j))
+			}
+			return
 		}
-		text := term.SanitiseN(decoded(line), maxDocCells)
-		room -= text.Width()
-		w.lines = append(w.lines, docLine{text: text})
 	}
-	if cut || c.cut {
-		w.note(w.theme.Warn, "cut here: a treering command with --json prints the whole")
-	}
+	w.doc.Blank()
+	w.doc.Head(name, term.Lit(heading), w.theme.Bold, v, jsondoc.NewText(string(j), ""))
 }
 
-// raw writes text that is not what it should be.
-func (w *docWriter) raw(b []byte) {
-	n := 0
-	for line := range strings.Lines(string(b[:min(len(b), 1<<20)])) {
-		if n++; n > maxDocLines {
-			break
-		}
-		w.lines = append(w.lines, docLine{text: term.SanitiseN(strings.TrimRight(line, "\r\n"), maxDocCells)})
-	}
-	if len(b) > 1<<20 || n > maxDocLines {
-		w.note(w.theme.Warn, "cut here: a treering command with --raw prints the whole")
-	}
-}
-
-// lineCutter collects lines and the beginnings of long ones.
-type lineCutter struct {
-	max   int
-	lines []string
-	line  []byte
-	cut   bool
-}
-
-func (c *lineCutter) Write(p []byte) (int, error) { return c.WriteString(string(p)) }
-
-func (c *lineCutter) WriteString(s string) (int, error) {
-	n := len(s)
-	for {
-		head, rest, found := strings.Cut(s, "\n")
-		if room := c.max - len(c.line); len(head) > room {
-			c.cut = true
-			head = strings.ToValidUTF8(head[:room], "")
-		}
-		c.line = append(c.line, head...)
-		if !found {
-			return n, nil
-		}
-		c.flush()
-		s = rest
-	}
-}
-
-func (c *lineCutter) flush() {
-	c.lines = append(c.lines, string(c.line))
-	c.line = c.line[:0]
+// stored is what is stored where that is not what it should be: as text, or in
+// hexadecimal where it is none.
+func (w *docWriter) stored(b []byte) {
+	w.doc.Blank()
+	w.doc.Head("", term.Lit("stored text"), w.theme.Bold, jsondoc.NewStored(string(b)), nil)
 }
 
 // epoch writes a stamp of a blob: a number of epoch seconds, or whatever is there.
@@ -162,80 +116,78 @@ func (w *docWriter) epoch(label string, v store.JSON) {
 		w.field(label, term.Sanitise(when.Clock(s, w.now, w.zone, 3)))
 		return
 	}
-	w.field(label, term.SanitiseN(string(v), 200))
+	w.foreign(label, string(v))
 }
 
 // node is a session tree's node.
-func (w *docWriter) node(n store.Node) doc {
-	w.field("id", term.Sanitise(n.ID))
+func (w *docWriter) node(n store.Node, other pair) *jsondoc.Doc {
+	w.foreign("id", n.ID)
 	if n.ParentID != nil {
-		w.field("parent", term.Sanitise(*n.ParentID))
+		w.foreign("parent", *n.ParentID)
 	} else {
 		w.field("parent", term.Lit("none, the root"))
 	}
-	w.field("kind", term.Sanitise(n.Kind))
-	w.heading("data")
-	w.json(n.Data)
-	return w.lines
+	w.foreign("kind", n.Kind)
+	other.write(w)
+	w.value("data", n.Data)
+	return w.doc
 }
 
 // execution is an execution's state, as far as it is known.
-func (w *docWriter) execution(id string, s store.Summary, exe *store.Execution, err error) doc {
+func (w *docWriter) execution(id string, s store.Summary, exe *store.Execution, err error) *jsondoc.Doc {
 	var bad *store.RowError
 	switch {
 	case errors.As(err, &bad):
 		w.readable(id, s, bad)
 		w.badRow(bad)
-		return w.lines
+		return w.doc
 	case errors.Is(err, store.ErrNotFound):
-		w.field("id", term.Sanitise(id))
+		w.foreign("id", id)
 		w.note(w.theme.Warn, "not in the store: purged, or only named as a parent")
-		return w.lines
+		return w.doc
 	case err != nil:
-		w.field("id", term.Sanitise(id))
+		w.foreign("id", id)
 		w.unread(err)
-		return w.lines
+		return w.doc
 	}
 	w.summary(id, s)
 	for _, d := range s.Drift {
-		w.styled("drift", term.SanitiseN(d.String(), maxDocCells), w.theme.Error)
+		w.foreignStyled("drift", d.String(), w.theme.Error)
 	}
 	if exe == nil {
-		w.blank()
+		w.doc.Blank()
 		w.note(w.theme.Dim, "context not seen yet: it was last committed before this explorer opened the store")
-		return w.lines
+		return w.doc
 	}
-	w.heading("context")
-	w.json(exe.Context)
+	w.value("context", exe.Context)
 	for _, part := range []struct {
 		name  string
 		value store.JSON
 	}{{"children", exe.Children}, {"deferred", exe.Deferred}, {"history", exe.History}, {"invoke_seq", exe.InvokeSeq}} {
 		if c := store.Compact(part.value); c != "" && c != store.EmptyObject && c != store.EmptyArray {
-			w.heading(part.name)
-			w.json(part.value)
+			w.value(part.name, part.value)
 		}
 	}
-	w.blank()
+	w.doc.Blank()
 	w.field("processed", term.Lit(treeview.Grouped(exe.ProcessedEvents)+" events"))
 	w.field("priority", term.Lit(strconv.FormatInt(exe.Priority, 10)))
 	if exe.RootPath != "" {
-		w.field("root path", term.SanitiseN(exe.RootPath, maxDocCells))
+		w.foreign("root path", exe.RootPath)
 	}
 	w.optional("machine", exe.DefinitionFQN)
-	return w.lines
+	return w.doc
 }
 
 // summary is what a list knows of an execution, as far as there is any.
 func (w *docWriter) summary(id string, s store.Summary) {
-	w.field("id", term.Sanitise(id))
+	w.foreign("id", id)
 	w.styled("status", statusText(w.term, s), w.theme.Status(s.Status))
 	w.optional("outcome", s.Outcome)
 	if s.Error != nil {
-		w.styled("error", term.SanitiseN(*s.Error, maxDocCells), w.theme.Error)
+		w.foreignStyled("error", *s.Error, w.theme.Error)
 	}
 	if s.DefinitionID != "" || s.Bad == nil {
-		w.field("definition", term.SanitiseN(s.DefinitionID, maxDocCells))
+		w.foreign("definition", s.DefinitionID)
 	}
 	w.optional("active", s.ActivePath)
 	if s.Version != 0 || s.Bad == nil {
@@ -257,12 +209,12 @@ func (w *docWriter) readable(id string, s store.Summary, bad *store.RowError) {
 		s.Drift = nil // the columns are not known here
 	}
 	if s.Status == "" {
-		w.field("id", term.Sanitise(id))
+		w.foreign("id", id)
 		return
 	}
 	w.summary(id, s)
 	for _, d := range s.Drift {
-		w.styled("drift", term.SanitiseN(d.String(), maxDocCells), w.theme.Error)
+		w.foreignStyled("drift", d.String(), w.theme.Error)
 	}
 }
 
@@ -274,22 +226,22 @@ func (w *docWriter) unread(err error) {
 
 // badRow is a row that could not be read: the error, and what is stored.
 func (w *docWriter) badRow(bad *store.RowError) {
-	w.styled("error", term.SanitiseN(bad.Err.Error(), maxDocCells), w.theme.Error)
-	w.heading("stored text")
+	w.foreignStyled("error", bad.Err.Error(), w.theme.Error)
 	if len(bad.Raw) == 0 {
+		w.heading("stored text")
 		w.note(w.theme.Dim, "nothing")
 		return
 	}
-	w.raw(bad.Raw)
+	w.stored(bad.Raw)
 }
 
 // step is one step of a trace, and what it did to the context.
-func (w *docWriter) step(steps []tracefeed.Step, i int) doc {
+func (w *docWriter) step(steps []tracefeed.Step, i int) *jsondoc.Doc {
 	s := steps[i]
 	if s.Bad != nil {
 		w.field("step", term.Lit(strconv.FormatInt(s.Index, 10)))
 		w.badRow(s.Bad)
-		return w.lines
+		return w.doc
 	}
 	w.field("event", stepEvent(w.term, s))
 	w.field("state", stepPath(w.term, w.theme, s))
@@ -307,187 +259,132 @@ func (w *docWriter) step(steps []tracefeed.Step, i int) doc {
 		w.field("guards", joined(w.term, s.Guards))
 	}
 	if s.Note != "" {
-		w.field("note", term.SanitiseN(s.Note, maxDocCells))
+		w.foreign("note", s.Note)
 	}
-	w.heading("context")
-	if d, err := tracefeed.DiffStep(w.ctx, steps, i); err == nil { // else nobody waits for it
-		w.changes(d)
+	d, err := tracefeed.DiffStep(w.ctx, steps, i)
+	switch {
+	case err != nil: // nobody waits for it
+		return w.doc
+	case d.Diff == nil:
+		w.heading("context")
+		w.note(w.theme.Warn, d.Before.String())
+	default:
+		if said := d.Before.String(); said != "" {
+			w.doc.Blank()
+			w.note(w.theme.Warn, said)
+		}
+		w.changes("context", "context", d.Diff)
 	}
 	if d := store.Compact(s.EventData); d != "" && d != store.EmptyObject {
-		w.heading("event data")
-		w.json(s.EventData)
+		w.valueAs("event data", "event_data", s.EventData)
 	}
 	if !s.Context.IsNull() {
-		w.heading("context after")
-		w.json(s.Context)
+		w.valueAs("context after", "context", s.Context)
 	}
-	return w.lines
+	return w.doc
 }
 
-// changes writes a structural diff: the sign says what happened, colour repeats it.
-func (w *docWriter) changes(d tracefeed.StepDiff) {
-	if said := d.Before.String(); said != "" {
-		w.note(w.theme.Warn, said)
-	}
-	if d.Diff == nil {
+// changes is a comparison: how much became what, then what it was.
+func (w *docWriter) changes(heading, name string, d *jsondiff.Diff) {
+	if d.Empty() {
+		w.heading(heading)
+		w.note(w.theme.Dim, "not changed")
 		return
 	}
-	if d.Diff.Empty() {
-		w.note(w.theme.Dim, "not changed")
+	src, err := jsondoc.NewDiff(w.ctx, d)
+	if err != nil {
+		return // nobody waits for it
 	}
-	shown := 0
-	for n, node := range d.Diff.Nodes {
-		if node.Op == jsondiff.Same || !d.Diff.Leaf(n) && node.Op != jsondiff.Moved {
-			continue
-		}
-		if shown++; shown > maxDocLines {
-			w.note(w.theme.Warn, "and more changes than can be shown")
-			return
-		}
-		w.change(d.Diff, n)
+	w.doc.Blank()
+	w.doc.Head(name, term.Lit(heading+"  ").Plus(term.Lit(changed(d.Counts))), w.theme.Bold, src, nil)
+	if d.Coarse > 0 {
+		w.note(w.theme.Warn, "too large to be compared closely: "+treeview.Grouped(int64(d.Coarse))+" values were compared as a whole or item by item")
 	}
 }
 
-func (w *docWriter) change(d *jsondiff.Diff, n int) {
-	node := d.Nodes[n]
-	path := d.Path(n)
-	text := term.Lit(string(node.Op) + " ").Plus(term.SanitiseN(path, 400))
-	if path == "" {
-		text = text.Plus(term.Lit("(all)"))
+// changed says how much became what.
+func changed(c jsondiff.Counts) string {
+	var parts []string
+	for _, p := range []struct {
+		op   jsondiff.Op
+		n    int
+		what string
+	}{{jsondiff.Added, c.Added, "added"}, {jsondiff.Removed, c.Removed, "removed"}, {jsondiff.Changed, c.Changed, "changed"},
+		{jsondiff.Moved, c.Moved, "moved"}, {jsondiff.Same, c.Same, "unchanged"}} {
+		if p.n > 0 {
+			parts = append(parts, strings.TrimSpace(string(p.op)+treeview.Grouped(int64(p.n))+" "+p.what))
+		}
 	}
-	before := term.SanitiseN(decoded(string(d.ValueA(n))), maxDocCells/2)
-	after := term.SanitiseN(decoded(string(d.ValueB(n))), maxDocCells/2)
-	style := w.theme.Changed
-	switch node.Op {
-	case jsondiff.Added:
-		style = w.theme.Added
-		text = text.Plus(term.Spaces(2), after)
-	case jsondiff.Removed:
-		style = w.theme.Removed
-		text = text.Plus(term.Spaces(2), before)
-	case jsondiff.Moved:
-		text = text.Plus(term.Lit("  was [" + strconv.Itoa(int(node.IndexA)) + "]"))
-	default:
-		text = text.Plus(term.Spaces(2), before, term.Spaces(1), w.theme.Arrow, term.Spaces(1), after)
+	return strings.Join(parts, ", ")
+}
+
+// diff is a document of its own: how a became b.
+func (w *docWriter) diff(heading string, a, b store.JSON) *jsondoc.Doc {
+	if d, err := jsondiff.Compare(w.ctx, a, b); err == nil { // else nobody waits for it
+		w.changes(heading, "", d)
 	}
-	w.lines = append(w.lines, docLine{text: text, style: style})
+	return w.doc
 }
 
 // outbox is an outbox entry.
-func (w *docWriter) outbox(e store.OutboxEntry) doc {
+func (w *docWriter) outbox(e store.OutboxEntry) *jsondoc.Doc {
 	w.field("seq", term.Lit(strconv.FormatInt(e.Seq, 10)))
 	if e.TargetID != nil {
-		w.field("to", term.Sanitise(*e.TargetID))
+		w.foreign("to", *e.TargetID)
 	} else {
 		w.field("to", term.Lit("nobody: the relay drops it"))
 	}
 	if e.Bad != nil {
 		w.badRow(e.Bad)
-		return w.lines
+		return w.doc
 	}
-	w.field("event", term.SanitiseN(e.Event.Kind, maxDocCells))
-	w.field("event id", term.SanitiseN(e.Event.ID, maxDocCells))
-	w.heading("event")
-	if e.Raw != "" {
-		w.json(e.Raw)
-	} else if j, err := e.Event.Encode(); err == nil {
-		w.json(j)
-	} else {
-		w.note(w.theme.Error, err.Error())
+	w.foreign("event", e.Event.Kind)
+	w.foreign("event id", e.Event.ID)
+	j := e.Raw
+	if j == "" {
+		var err error
+		if j, err = e.Event.Encode(); err != nil {
+			w.heading("event")
+			w.note(w.theme.Error, err.Error())
+			return w.doc
+		}
 	}
-	return w.lines
+	w.value("event", j)
+	return w.doc
 }
 
 // spawn is a child to be created.
-func (w *docWriter) spawn(e store.SpawnEntry) doc {
+func (w *docWriter) spawn(e store.SpawnEntry) *jsondoc.Doc {
 	w.field("seq", term.Lit(strconv.FormatInt(e.Seq, 10)))
-	w.field("parent", term.Sanitise(e.ParentID))
-	w.field("child", term.Sanitise(e.ChildID))
-	w.field("root path", term.SanitiseN(e.RootPath, maxDocCells))
+	w.foreign("parent", e.ParentID)
+	w.foreign("child", e.ChildID)
+	w.foreign("root path", e.RootPath)
 	if e.Bad != nil {
 		w.badRow(e.Bad)
-		return w.lines
+		return w.doc
 	}
-	w.heading("context")
-	w.json(e.Context)
-	return w.lines
+	w.value("context", e.Context)
+	return w.doc
 }
 
 // timer is an armed timer.
-func (w *docWriter) timer(e store.Timer) doc {
-	w.field("execution", term.Sanitise(e.ExecutionID))
-	w.field("path", term.SanitiseN(e.Path, maxDocCells))
+func (w *docWriter) timer(e store.Timer) *jsondoc.Doc {
+	w.foreign("execution", e.ExecutionID)
+	w.foreign("path", e.Path)
 	if e.Bad != nil {
 		w.badRow(e.Bad)
-		return w.lines
+		return w.doc
 	}
 	w.field("fires at", term.Sanitise(when.Clock(e.FireAt, w.now, w.zone, 3)))
 	w.field("stored as", term.Lit(store.FormatFireAt(e.FireAt)))
-	w.field("event id", term.SanitiseN(store.TimeoutEventID(e.ExecutionID, e.Path, e.FireAt), maxDocCells))
-	return w.lines
+	w.foreign("event id", store.TimeoutEventID(e.ExecutionID, e.Path, e.FireAt))
+	return w.doc
 }
 
 func joined(p term.Profile, texts []string) term.Text {
 	parts := make([]term.Text, len(texts))
 	for i, s := range texts {
-		parts[i] = p.SanitiseN(s, maxDocCells)
+		parts[i] = p.SanitiseN(s, maxCells)
 	}
 	return term.Join(term.Lit(", "), parts...)
-}
-
-func (d doc) equal(o doc) bool { return slices.Equal(d, o) }
-
-// decoded is JSON text with the characters that its \u escapes stand for, where
-// they can be seen and mean nothing to JSON. The rest, numbers among it, is as it
-// is stored.
-func decoded(text string) string {
-	if !strings.Contains(text, `\u`) {
-		return text
-	}
-	var b strings.Builder
-	for i := 0; i < len(text); {
-		if text[i] != '\\' || i+1 == len(text) {
-			b.WriteByte(text[i])
-			i++
-			continue
-		}
-		n := 2
-		if r, size := escape(text[i:]); size > 0 {
-			n = size
-			if unicode.IsGraphic(r) && r != '"' && r != '\\' && r != utf8.RuneError {
-				b.WriteRune(r)
-				i += n
-				continue
-			}
-		}
-		b.WriteString(text[i : i+n])
-		i += n
-	}
-	return b.String()
-}
-
-// escape reads a \u escape, or the two of a surrogate pair; size is 0 where there
-// is none.
-func escape(s string) (r rune, size int) {
-	const one = len(`\u0000`)
-	unit := func(s string) (rune, bool) {
-		if len(s) < one || s[:2] != `\u` {
-			return 0, false
-		}
-		n, err := strconv.ParseUint(s[2:one], 16, 16)
-		return rune(n), err == nil
-	}
-	r, ok := unit(s)
-	switch {
-	case !ok:
-		return 0, 0
-	case !utf16.IsSurrogate(r):
-		return r, one
-	}
-	if low, ok := unit(s[one:]); ok {
-		if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
-			return pair, 2 * one
-		}
-	}
-	return utf8.RuneError, one
 }

@@ -192,8 +192,8 @@ func TestEveryKeyAnswers(t *testing.T) {
 	d.press("a").says("append: not in the queues")
 	d.press("4", "A").says("acknowledge: not in the detail; it is for the queues (6)")
 	d.press("1", "w").says("whole store: not in the navigator")
-	d.press("n").says("n is no key here")
-	d.advance(7 * time.Second).says("n is no key here")
+	d.press("x").says("x is no key here")
+	d.advance(7 * time.Second).says("x is no key here")
 	d.advance(2 * time.Second)
 	if !d.m.status.text.Empty() {
 		t.Errorf("still said: %q", d.m.status.text)
@@ -300,22 +300,6 @@ func TestWhatCanBeReadOfABadRowIsShown(t *testing.T) {
 }
 
 func TestEscapesAreDecodedWhereTheyCanBeSeen(t *testing.T) {
-	for in, want := range map[string]string{
-		`"\u674e\u96f7"`:       `"李雷"`,
-		`"\ud83d\ude00!"`:      `"😀!"`,
-		`"\ud83d!"`:            `"\ud83d!"`,
-		`"\ud83d\u0041"`:       `"\ud83dA"`,
-		`"\u0000\u001b\u0022"`: `"\u0000\u001b\u0022"`,
-		`"\u005cu674e"`:        `"\u005cu674e"`,
-		`"\\u674e"`:            `"\\u674e"`,
-		`"\u67"`:               `"\u67"`,
-		`9007199254740993.10`:  `9007199254740993.10`,
-		`"\u202e"`:             `"\u202e"`,
-	} {
-		if got := decoded(in); got != want {
-			t.Errorf("%s: %s, want %s", in, got, want)
-		}
-	}
 	ctx := context.Background()
 	o := openMemory(t)
 	exe := &store.Execution{ID: "e", Status: store.Running}
@@ -325,7 +309,7 @@ func TestEscapesAreDecodedWhereTheyCanBeSeen(t *testing.T) {
 	}
 	o.Trees = nil
 	d := open(t, o, 200, 60).press("5", "k")
-	d.shows(`+ customer  "李雷"`, "~ n  9007199254740993 → 9007199254740995")
+	d.shows(`+ "customer": "李雷"`, `~ "n": 9007199254740993 → 9007199254740995`, "~1 changed")
 	// What a step left behind is seen where nothing changed, too.
 	d.press("j").shows("not changed", "context after", `"customer": "李雷"`)
 	openFile(t, "harel-shop.db", locate.Options{}, 200, 60).press("/").typed("order-long").press("enter", "5", "g").

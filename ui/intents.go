@@ -42,7 +42,7 @@ func (it *intent) disabled(m *Model) string {
 
 // intents returns the table.
 func intents() []intent {
-	return slices.Concat(readIntents(), windowIntents(), writeIntents())
+	return slices.Concat(readIntents(), detailIntents(), windowIntents(), writeIntents())
 }
 
 // readIntents are those that only look.
@@ -88,7 +88,7 @@ func readIntents() []intent {
 		{ID: "previous-pane", Keys: []string{"shift+tab", "Z p"}, Short: "pane before", Long: "to the pane before", do: turningFocus(-1)},
 		{ID: "zoom", Keys: []string{"z"}, Short: "zoom", Foot: 11, Long: "the focused pane alone, or all again",
 			do: func(m *Model, _ string) tea.Cmd { m.zoom = !m.zoom; m.screen.relayout(); return nil }},
-		{ID: "filter", Keys: []string{"/"}, Short: "filter", Foot: 7,
+		{ID: "filter", Keys: []string{"/"}, Panes: []layout.Pane{layout.Navigator, layout.Tree, layout.Ancestry, layout.Trace, layout.Queues}, Short: "filter", Foot: 7,
 			Long: "what the navigator shows: words, status:running, definition:shop, kind:session",
 			do:   func(m *Model, _ string) tea.Cmd { m.nav.editFilter(m); return nil }},
 
@@ -263,7 +263,9 @@ func listed(m *Model) string {
 	case layout.Ancestry:
 		n = len(m.trail.refs)
 	case layout.Detail:
-		n = len(m.detail.doc)
+		if !m.detail.view.Empty() {
+			n = 1
+		}
 	case layout.Trace:
 		n = len(m.trace.steps)
 	case layout.Queues:

@@ -244,6 +244,8 @@ func (m *Model) hints() []hint {
 	case m.nav.input != nil && m.focus == layout.Navigator:
 		return []hint{{term.Lit("enter"), term.Lit("keep")}, {term.Lit("esc"), term.Lit("as before")},
 			{term.Lit("status:"), term.Lit("failed")}, {term.Lit("definition:"), term.Lit("D")}, {term.Lit("kind:"), term.Lit("K")}}
+	case m.finding():
+		return []hint{{term.Lit("enter"), term.Lit("stay")}, {term.Lit("esc"), term.Lit("back")}}
 	case len(m.keys.pending) > 0:
 		return m.continuations()
 	}

@@ -12,6 +12,7 @@ import (
 	"treering/store/locate"
 	"treering/tracefeed"
 	settings "treering/ui/config"
+	"treering/ui/jsondoc"
 	"treering/ui/layout"
 	"treering/ui/paint"
 	"treering/ui/state"
@@ -137,6 +138,7 @@ func newModel(ctx context.Context, c config) *Model {
 	m.nav.init(m)
 	m.tree.init()
 	m.queues.init(m)
+	m.detail.init(m)
 	m.panes = [...]pane{nil, &m.nav, &m.tree, &m.trail, &m.detail, &m.trace, &m.queues}
 	if m.poll == nil {
 		m.live.off = true
@@ -264,7 +266,7 @@ type stateRead struct {
 	summary store.Summary
 	exe     *store.Execution
 	err     error
-	doc     doc
+	doc     *jsondoc.Doc
 }
 
 // readState reads the execution that is looked at.
@@ -274,6 +276,7 @@ func (m *Model) readState() tea.Cmd {
 	}
 	ctx, gen := m.state.req.begin(m.ctx)
 	es, id, w := m.es, m.member, m.writer()
+	w.ctx = ctx
 	return func() tea.Msg {
 		out := stateRead{gen: gen}
 		out.summary, out.exe, out.err = store.Inspect(ctx, es, id)

@@ -35,6 +35,11 @@ func (m *Model) wheel(at tea.Mouse) tea.Cmd {
 	if p == layout.None {
 		return nil
 	}
+	if p == layout.Detail {
+		m.detail.view.Scroll(rows)
+		m.detail.rev++
+		return nil
+	}
 	list, _ := m.list(p)
 	return list.move(m, rows)
 }
@@ -132,7 +137,7 @@ func (m *Model) list(p layout.Pane) (mover, int) {
 	case layout.Ancestry:
 		return &m.trail, m.trail.scroll.Height
 	case layout.Detail:
-		return detailScroll{&m.detail}, m.detail.height
+		return detailScroll{&m.detail}, m.detail.view.Height()
 	case layout.Trace:
 		return &m.trace, m.trace.scroll.Height
 	case layout.Queues:
@@ -179,6 +184,11 @@ func (m *Model) rowsOf(p layout.Pane) (head, top, cursor, n int) {
 
 // clickRow selects the row at a line below the title.
 func (m *Model) clickRow(p layout.Pane, y, x int, line string) tea.Cmd {
+	if p == layout.Detail {
+		m.detail.view.Click(y)
+		m.detail.rev++
+		return nil
+	}
 	head, top, cursor, n := m.rowsOf(p)
 	row := top + y - head
 	if y < head || row >= n {

@@ -10,6 +10,7 @@ import (
 
 	"treering/store"
 	"treering/treeview"
+	"treering/ui/jsondoc"
 	"treering/ui/layout"
 	"treering/ui/when"
 )
@@ -221,16 +222,16 @@ func (q *queuesPane) describe(m *Model) tea.Cmd {
 	switch q.tab {
 	case outboxTab:
 		if e, ok := q.outbox.selected(); ok {
-			return m.detail.show(m, layout.Queues, target{kind: ofOutbox, seq: e.Seq}, func(w *docWriter) doc { return w.outbox(e) })
+			return m.detail.show(m, layout.Queues, target{kind: ofOutbox, seq: e.Seq}, func(w *docWriter) *jsondoc.Doc { return w.outbox(e) })
 		}
 	case spawnsTab:
 		if e, ok := q.spawns.selected(); ok {
-			return m.detail.show(m, layout.Queues, target{kind: ofSpawn, seq: e.Seq}, func(w *docWriter) doc { return w.spawn(e) })
+			return m.detail.show(m, layout.Queues, target{kind: ofSpawn, seq: e.Seq}, func(w *docWriter) *jsondoc.Doc { return w.spawn(e) })
 		}
 	case timersTab:
 		if e, ok := q.timers.selected(); ok {
 			return m.detail.show(m, layout.Queues, target{kind: ofTimer, id: e.ExecutionID, path: e.Path},
-				func(w *docWriter) doc { return w.timer(e) })
+				func(w *docWriter) *jsondoc.Doc { return w.timer(e) })
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"treering/internal/term"
 	"treering/tracefeed"
 	"treering/treeview"
+	"treering/ui/jsondoc"
 	"treering/ui/layout"
 	"treering/ui/paint"
 	"treering/ui/when"
@@ -208,7 +209,7 @@ func (t *tracePane) describe(m *Model) tea.Cmd {
 	}
 	steps := t.steps
 	return m.detail.show(m, layout.Trace, target{kind: ofStep, id: t.of, seq: steps[i].Index},
-		func(w *docWriter) doc { return w.step(steps, i) })
+		func(w *docWriter) *jsondoc.Doc { return w.step(steps, i) })
 }
 
 func (t *tracePane) title(m *Model) (name, note term.Text) {

@@ -63,6 +63,9 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if m.nav.input != nil && m.focus == layout.Navigator {
 		return m.nav.filterKey(m, name, msg.Text)
 	}
+	if m.finding() {
+		return m.detail.findKey(m, name, msg.Text)
+	}
 	return m.press(msg)
 }
 
@@ -75,6 +78,8 @@ func (m *Model) paste(text string) tea.Cmd {
 		return m.overlay.paste(m, text)
 	case m.nav.input != nil && m.focus == layout.Navigator:
 		return m.nav.typed(m, text)
+	case m.finding():
+		return m.detail.findTyped(m, text)
 	}
 	return nil
 }

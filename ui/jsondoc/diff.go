@@ -16,7 +16,6 @@ import (
 // folded from the beginning.
 type Diff struct {
 	d     *jsondiff.Diff
-	theme *paint.Theme
 	a, b  *Value // the lines of values before and after; nil where one is not JSON
 	lines []diffLine
 	span  []int32
@@ -56,16 +55,16 @@ const (
 )
 
 // NewDiff lays out a comparison. The only error is the context's.
-func NewDiff(ctx context.Context, d *jsondiff.Diff, theme *paint.Theme) (*Diff, error) {
-	v := &Diff{d: d, theme: theme}
+func NewDiff(ctx context.Context, d *jsondiff.Diff) (*Diff, error) {
+	v := &Diff{d: d}
 	var err error
 	if d.A != nil {
-		if v.a, err = indexed(ctx, d.Before, d.A, theme); err != nil {
+		if v.a, err = indexed(ctx, d.Before, d.A); err != nil {
 			return nil, err
 		}
 	}
 	if d.B != nil {
-		if v.b, err = indexed(ctx, d.After, d.B, theme); err != nil {
+		if v.b, err = indexed(ctx, d.After, d.B); err != nil {
 			return nil, err
 		}
 	}
@@ -232,60 +231,60 @@ func (v *Diff) Same(o Source) bool {
 	return ok && w.d.Before == v.d.Before && w.d.After == v.d.After
 }
 
-func (v *Diff) mark(op jsondiff.Op) (Span, paint.Style) {
+func mark(k Look, op jsondiff.Op) (Span, paint.Style) {
 	style := paint.Style("")
 	switch op {
 	case jsondiff.Added:
-		style = v.theme.Added
+		style = k.Theme.Added
 	case jsondiff.Removed:
-		style = v.theme.Removed
+		style = k.Theme.Removed
 	case jsondiff.Changed, jsondiff.Moved:
-		style = v.theme.Changed
+		style = k.Theme.Changed
 	}
 	return Span{term.Lit(string(op) + " "), style}, style
 }
 
 // Line makes line n.
-func (v *Diff) Line(n int) Line {
+func (v *Diff) Line(n int, k Look) Line {
 	l := v.lines[n]
 	node := v.d.Nodes[l.node]
 	level := v.level(n)
 	out := Line{Level: level}
 	switch l.is {
 	case sameRun:
-		out.Mark, _ = v.mark(jsondiff.Same)
-		out.Text, out.Style = term.Lit(treeview.Grouped(int64(l.sub))+" unchanged"), v.theme.Dim
+		out.Mark, _ = mark(k, jsondiff.Same)
+		out.Text, out.Style = term.Lit(treeview.Grouped(int64(l.sub))+" unchanged"), k.Theme.Dim
 	case openLine:
-		out.Mark, _ = v.mark(node.Op)
-		out.Lead = append(v.named(int(l.node)), v.from(node)...)
+		out.Mark, _ = mark(k, node.Op)
+		out.Lead = append(v.named(k, int(l.node)), v.from(k, node)...)
 		out.Text = term.Lit("[")
 		if v.d.B.Kind(int(node.B)) == store.Object {
 			out.Text = term.Lit("{")
 		}
 	case closeLine:
-		out.Mark, _ = v.mark(jsondiff.Same)
+		out.Mark, _ = mark(k, jsondiff.Same)
 		out.Text = term.Lit("]")
 		if v.d.B.Kind(int(node.B)) == store.Object {
 			out.Text = term.Lit("}")
 		}
 	case oldValue:
-		return v.marked(v.a.Line(int(l.sub)), n, jsondiff.Removed, v.first(n, v.a, node.A))
+		return v.marked(k, v.a.Line(int(l.sub), k), n, jsondiff.Removed, v.first(n, v.a, node.A))
 	case newValue:
-		return v.marked(v.b.Line(int(l.sub)), n, jsondiff.Added, v.first(n, v.b, node.B))
+		return v.marked(k, v.b.Line(int(l.sub), k), n, jsondiff.Added, v.first(n, v.b, node.B))
 	case sameValue:
-		return v.marked(v.b.Line(int(l.sub)), n, jsondiff.Same, v.first(n, v.b, node.B))
+		return v.marked(k, v.b.Line(int(l.sub), k), n, jsondiff.Same, v.first(n, v.b, node.B))
 	case movedItem:
-		return v.marked(v.b.Line(int(l.sub)), n, jsondiff.Moved, true)
+		return v.marked(k, v.b.Line(int(l.sub), k), n, jsondiff.Moved, true)
 	case bothValue:
 		var style paint.Style
-		out.Mark, style = v.mark(node.Op)
-		out.Lead = v.named(int(l.node))
-		out.Text = term.Sanitise(readable(string(v.d.ValueA(int(l.node))), JSON)).Plus(
-			term.Spaces(1), v.theme.Arrow, term.Spaces(1), term.Sanitise(readable(string(v.d.ValueB(int(l.node))), JSON)))
+		out.Mark, style = mark(k, node.Op)
+		out.Lead = v.named(k, int(l.node))
+		out.Text = k.Term.Sanitise(readable(string(v.d.ValueA(int(l.node))), JSON)).Plus(
+			term.Spaces(1), k.Theme.Arrow, term.Spaces(1), k.Term.Sanitise(readable(string(v.d.ValueB(int(l.node))), JSON)))
 		out.Style = style
 	case textHead:
-		out.Mark, _ = v.mark(node.Op)
-		out.Lead = v.named(int(l.node))
+		out.Mark, _ = mark(k, node.Op)
+		out.Lead = v.named(k, int(l.node))
 		added, removed := 0, 0
 		for _, t := range v.d.Lines(int(l.node)) {
 			switch t.Op {
@@ -296,19 +295,19 @@ func (v *Diff) Line(n int) Line {
 			}
 		}
 		out.Text = term.Lit("text, lines added: " + treeview.Grouped(int64(added)) + ", removed: " + treeview.Grouped(int64(removed)))
-		out.Style = v.theme.Dim
+		out.Style = k.Theme.Dim
 	case textRun:
-		out.Mark, _ = v.mark(jsondiff.Same)
-		out.Text, out.Style = term.Lit(treeview.Grouped(int64(l.sub))+" unchanged lines"), v.theme.Dim
+		out.Mark, _ = mark(k, jsondiff.Same)
+		out.Text, out.Style = term.Lit(treeview.Grouped(int64(l.sub))+" unchanged lines"), k.Theme.Dim
 	case textLine:
 		t := v.d.Lines(int(l.node))[l.sub]
-		out.Mark, out.Style = v.mark(t.Op)
+		out.Mark, out.Style = mark(k, t.Op)
 		out.Body = t.Text
 	case oldText:
-		out.Mark, out.Style = v.mark(jsondiff.Removed)
+		out.Mark, out.Style = mark(k, jsondiff.Removed)
 		out.Body = string(v.d.Before)
 	case newText:
-		out.Mark, out.Style = v.mark(jsondiff.Added)
+		out.Mark, out.Style = mark(k, jsondiff.Added)
 		out.Body = string(v.d.After)
 	}
 	return out
@@ -337,9 +336,9 @@ func (v *Diff) first(n int, of *Value, tok int32) bool {
 }
 
 // marked is a line of a value with the mark of what became of it.
-func (v *Diff) marked(l Line, n int, op jsondiff.Op, first bool) Line {
+func (v *Diff) marked(k Look, l Line, n int, op jsondiff.Op, first bool) Line {
 	var style paint.Style
-	l.Mark, style = v.mark(op)
+	l.Mark, style = mark(k, op)
 	l.Level = v.level(n)
 	if v.closes(n) {
 		l.Level = max(l.Level-1, 0)
@@ -353,7 +352,7 @@ func (v *Diff) marked(l Line, n int, op jsondiff.Op, first bool) Line {
 	if first {
 		node := v.d.Nodes[v.lines[n].node]
 		if _, keyed := v.d.Key(int(v.lines[n].node)); !keyed && node.Up >= 0 {
-			l.Lead = append(v.named(int(v.lines[n].node)), v.from(node)...)
+			l.Lead = append(v.named(k, int(v.lines[n].node)), v.from(k, node)...)
 		}
 	}
 	// Lines of two values stand among each other, so commas would mislead.
@@ -390,10 +389,10 @@ func (v *Diff) of(n int) (*Value, bool) {
 }
 
 // named is what a node is called in its container.
-func (v *Diff) named(n int) []Span {
+func (v *Diff) named(k Look, n int) []Span {
 	node := v.d.Nodes[n]
 	if key, ok := v.d.Key(n); ok {
-		return []Span{{term.SanitiseN(readable(string(key), JSON), 4*longKey), v.theme.Info}, {term.Lit(": "), ""}}
+		return []Span{{k.Term.SanitiseN(readable(string(key), JSON), 4*longKey), k.Theme.Info}, {term.Lit(": "), ""}}
 	}
 	at := node.IndexB
 	if at < 0 {
@@ -402,31 +401,31 @@ func (v *Diff) named(n int) []Span {
 	if at < 0 {
 		return nil
 	}
-	return []Span{{term.Lit("[" + strconv.Itoa(int(at)) + "] "), v.theme.Dim}}
+	return []Span{{term.Lit("[" + strconv.Itoa(int(at)) + "] "), k.Theme.Dim}}
 }
 
 // from is where an item that moved was.
-func (v *Diff) from(node jsondiff.Node) []Span {
+func (v *Diff) from(k Look, node jsondiff.Node) []Span {
 	if node.Op != jsondiff.Moved {
 		return nil
 	}
-	return []Span{{term.Lit("was [" + strconv.Itoa(int(node.IndexA)) + "]  "), v.theme.Changed}}
+	return []Span{{term.Lit("was [" + strconv.Itoa(int(node.IndexA)) + "]  "), k.Theme.Changed}}
 }
 
 // Folded is what a folded line ends with.
-func (v *Diff) Folded(n int) []Span {
+func (v *Diff) Folded(n int, k Look) []Span {
 	switch l := v.lines[n]; l.is {
 	case openLine:
 		shut := "…] "
 		if v.d.B.Kind(int(v.d.Nodes[l.node].B)) == store.Object {
 			shut = "…} "
 		}
-		return []Span{{term.Lit(shut), ""}, {term.Lit("changed"), v.theme.Dim}}
+		return []Span{{term.Lit(shut), ""}, {term.Lit("changed"), k.Theme.Dim}}
 	case sameRun, textRun, textHead:
-		return []Span{{term.Lit(" …"), v.theme.Dim}}
+		return []Span{{term.Lit(" …"), k.Theme.Dim}}
 	default:
 		if of, ok := v.of(n); ok {
-			return of.Folded(int(l.sub))
+			return of.Folded(int(l.sub), k)
 		}
 		return nil
 	}
@@ -450,7 +449,7 @@ func (v *Diff) Text(n int) (string, Form) {
 	if of, ok := v.of(n); ok {
 		return of.Text(int(v.lines[n].sub))
 	}
-	l := v.Line(n)
+	l := v.Line(n, plainLook)
 	if l.Body != "" {
 		return l.Body, l.Form
 	}

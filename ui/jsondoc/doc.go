@@ -26,9 +26,9 @@ type part struct {
 type finished []Line
 
 func (f finished) Len() int                  { return len(f) }
-func (f finished) Line(n int) Line           { return f[n] }
+func (f finished) Line(n int, _ Look) Line   { return f[n] }
 func (f finished) Span(int) int              { return 0 }
-func (f finished) Folded(int) []Span         { return nil }
+func (f finished) Folded(int, Look) []Span   { return nil }
 func (f finished) Up(int) int                { return -1 }
 func (f finished) Name(n int) string         { return Plainly(f[n]) }
 func (f finished) Place(n int) int           { return n }
@@ -166,12 +166,12 @@ func (s *stack) first(i int) int {
 
 func (s *stack) Len() int { return s.len }
 
-func (s *stack) Line(n int) Line {
+func (s *stack) Line(n int, k Look) Line {
 	i, line := s.part(n)
 	if line < 0 {
 		return Line{Text: s.doc.parts[i].title, Style: s.doc.parts[i].style}
 	}
-	return s.source(i).Line(line)
+	return s.source(i).Line(line, k)
 }
 
 func (s *stack) Span(n int) int {
@@ -182,12 +182,12 @@ func (s *stack) Span(n int) int {
 	return s.source(i).Span(line)
 }
 
-func (s *stack) Folded(n int) []Span {
+func (s *stack) Folded(n int, k Look) []Span {
 	i, line := s.part(n)
 	if line < 0 {
 		return []Span{{term.Lit(" …"), ""}}
 	}
-	return s.source(i).Folded(line)
+	return s.source(i).Folded(line, k)
 }
 
 func (s *stack) Up(n int) int {

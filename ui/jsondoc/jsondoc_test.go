@@ -20,7 +20,7 @@ var theme = paint.Default(false)
 
 func value(t testing.TB, j store.JSON) *Value {
 	t.Helper()
-	v, err := NewValue(context.Background(), j, theme)
+	v, err := NewValue(context.Background(), j)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func docOf(t testing.TB, j store.JSON) *Doc {
 }
 
 func viewOf(t testing.TB, d *Doc, w, h int) *View {
-	v := NewView(theme.Key)
+	v := NewView(Look{Theme: theme})
 	v.Set(d, false)
 	v.Resize(w, h)
 	return &v
@@ -180,8 +180,15 @@ func TestLinesThatAreNotWrappedScrollAside(t *testing.T) {
 	if got := rows(); got != ` 012345678…` {
 		t.Errorf("%q", got)
 	}
-	if v.Wrap(true); v.Aside(8) {
-		t.Error("wrapped lines scroll aside")
+	v.Aside(8)
+	v.Aside(8)
+	if got := rows(); got != ` 89"` {
+		t.Errorf("past the end: %q", got)
+	}
+	v.Wrap(true)
+	v.Aside(8)
+	if got := rows(); got != `   "k":` {
+		t.Errorf("wrapped lines scroll aside: %q", got)
 	}
 }
 
@@ -233,7 +240,7 @@ func TestAnyKeysOnAnyDocument(t *testing.T) {
 			v.Set(diffOf(t, gen.Draw(rt, "before"), gen.Draw(rt, "after")), false)
 		}
 		for range rapid.IntRange(1, 25).Draw(rt, "acts") {
-			switch rapid.IntRange(0, 14).Draw(rt, "act") {
+			switch rapid.IntRange(0, 16).Draw(rt, "act") {
 			case 0:
 				v.Resize(rapid.IntRange(0, 220).Draw(rt, "w"), rapid.IntRange(0, 70).Draw(rt, "h"))
 			case 1:
@@ -260,11 +267,15 @@ func TestAnyKeysOnAnyDocument(t *testing.T) {
 				v.Set(docOf(t, gen.Draw(rt, "newer")), true)
 			case 12:
 				v.Find(rapid.SampledFrom([]string{"", "x", "漢", "a"}).Draw(rt, "query"))
-				if hit, ok, err := v.Search(v.Query(), rapid.Bool().Draw(rt, "back"))(context.Background()); err != nil {
+				if hit, ok, err := v.Search(v.Query(), rapid.SampledFrom([]Direction{Before, Here, After}).Draw(rt, "to"))(context.Background()); err != nil {
 					rt.Fatal(err)
 				} else if ok {
 					v.Show(hit)
 				}
+			case 13:
+				v.Scroll(rapid.IntRange(-80, 80).Draw(rt, "scrolled"))
+			case 14:
+				v.Click(rapid.IntRange(-1, 70).Draw(rt, "clicked"))
 			default:
 				v.Move(rapid.IntRange(-80, 80).Draw(rt, "rows"))
 			}
@@ -306,6 +317,25 @@ func looksRight(t *rapid.T, v *View) {
 		t.Fatalf("%d of %d lines are hidden", n, v.stack.len)
 	}
 	v.Value()
+}
+
+func TestEscapesAreDecodedWhereTheyCanBeSeen(t *testing.T) {
+	for in, want := range map[string]string{
+		`"\u674e\u96f7"`:       `"李雷"`,
+		`"\ud83d\ude00!"`:      `"😀!"`,
+		`"\ud83d!"`:            `"\ud83d!"`,
+		`"\ud83d\u0041"`:       `"\ud83dA"`,
+		`"\u0000\u001b\u0022"`: `"\u0000\u001b\u0022"`,
+		`"\u005cu674e"`:        `"\u005cu674e"`,
+		`"\\u674e"`:            `"\\u674e"`,
+		`"\u67"`:               `"\u67"`,
+		`9007199254740993.10`:  `9007199254740993.10`,
+		`"\u202e"`:             `"\u202e"`,
+	} {
+		if got := readable(in, JSON); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
 }
 
 // What is shown of a string is a way to write the same string.
@@ -362,32 +392,41 @@ func TestSearch(t *testing.T) {
 	v := viewOf(t, docOf(t, `{"name":"Älter","list":["needle",{"Needle":"a needle, another NEEDLE","x":"\u006eeedle"}]}`), 60, 40)
 	v.Move(5)
 	v.Deeper(-1)
-	var got []string
-	for range 6 {
-		hit, ok, err := v.Search("needle", false)(context.Background())
-		if err != nil || !ok {
-			t.Fatal(ok, err)
+	walk := func(query string, to Direction, n int) (got []string) {
+		for range n {
+			hit, ok, err := v.Search(query, to)(context.Background())
+			if err != nil || !ok {
+				t.Fatal(ok, err)
+			}
+			v.Show(hit)
+			_, path, _ := v.Value()
+			got = append(got, fmt.Sprintf("%s+%d", path, hit.at))
 		}
-		v.Show(hit)
-		_, path, _ := v.Value()
-		got = append(got, path)
+		return got
 	}
-	want := []string{"data.list[0]", "data.list[1].Needle", "data.list[1].Needle", "data.list[1].Needle", "data.list[1].x", "data.list[0]"}
-	// The key and both words of one line are hits of their own.
-	if diff := cmp.Diff(want[:2], got[:2]); diff != "" || got[len(got)-1] == "" {
-		t.Error(diff, got)
+	v.Find("needle")
+	on := []string{"data.list[0]+1", "data.list[1].Needle+1", "data.list[1].Needle+12", "data.list[1].Needle+28", "data.list[1].x+7", "data.list[0]+1"}
+	if diff := cmp.Diff(on, walk("needle", After, 6)); diff != "" {
+		t.Error(diff)
 	}
-	if hit, ok, _ := v.Search("älter", false)(context.Background()); !ok {
+	back := []string{on[4], on[3], on[2], on[1], on[0], on[4]}
+	if diff := cmp.Diff(back, walk("needle", Before, 6)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(on[4:5], walk("needle", Here, 1)); diff != "" {
+		t.Error(diff)
+	}
+	if hit, ok, _ := v.Search("älter", After)(context.Background()); !ok {
 		t.Error("a capital letter is not found by a small one")
 	} else {
 		v.Show(hit)
 	}
-	if _, ok, _ := v.Search("ÄLTER", false)(context.Background()); ok {
+	if _, ok, _ := v.Search("ÄLTER", After)(context.Background()); ok {
 		t.Error("capital letters match small ones")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, _, err := v.Search("nowhere", true)(ctx); !errors.Is(err, context.Canceled) {
+	if _, _, err := v.Search("nowhere", Before)(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	v.Find("needle")
@@ -414,7 +453,7 @@ func diffOf(t testing.TB, a, b store.JSON) *Doc {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, err := NewDiff(context.Background(), d, theme)
+	src, err := NewDiff(context.Background(), d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -491,7 +530,7 @@ func TestDiffs(t *testing.T) {
 
 func TestHexadecimal(t *testing.T) {
 	d := &Doc{}
-	d.Head("", term.Lit("stored"), "", NewStored("{\"a\":\xff\x00 abcdefghijk\x1b", theme), nil)
+	d.Head("", term.Lit("stored"), "", NewStored("{\"a\":\xff\x00 abcdefghijk\x1b"), nil)
 	want := []string{" stored",
 		` 00000000  7b 22 61 22 3a ff 00 20  61 62 63 64 65 66 67 68  {"a":.. abcdefgh`,
 		` 00000010  69 6a 6b 1b                                       ijk.`}
@@ -511,12 +550,12 @@ func TestDeepAndOpenValues(t *testing.T) {
 	if line, of := v.Place(); line != of || of != 3+2*12_000-1 {
 		t.Errorf("line %d of %d", line, of)
 	}
-	if _, err := NewValue(context.Background(), store.JSON(strings.Repeat("[", 16<<20)), theme); err == nil {
+	if _, err := NewValue(context.Background(), store.JSON(strings.Repeat("[", 16<<20))); err == nil {
 		t.Error("open brackets are a value")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := NewValue(ctx, giant(1<<20), theme); !errors.Is(err, context.Canceled) {
+	if _, err := NewValue(ctx, giant(1<<20)); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -586,7 +625,7 @@ func BenchmarkSearch16MiB(b *testing.B) {
 	v := viewOf(b, docOf(b, giant(16<<20)), 200, 60)
 	b.SetBytes(16 << 20)
 	for b.Loop() {
-		if _, ok, _ := v.Search("nowhere to be found", false)(context.Background()); ok {
+		if _, ok, _ := v.Search("nowhere to be found", After)(context.Background()); ok {
 			b.Fatal("found")
 		}
 	}

@@ -25,6 +25,13 @@ type Span struct {
 	Style paint.Style
 }
 
+// Look is how documents are drawn. Lines are made with the one of the moment, so a
+// document outlives a change of it.
+type Look struct {
+	Theme *paint.Theme
+	Term  term.Profile
+}
+
 // Form says how the body of a line is written.
 type Form uint8
 
@@ -52,11 +59,11 @@ type Line struct {
 // are counted with everything unfolded.
 type Source interface {
 	Len() int
-	Line(n int) Line
+	Line(n int, k Look) Line
 	// Span is how many lines after line n are folded into it; 0: it does not fold.
 	Span(n int) int
 	// Folded is what ends line n while it is folded, in place of its tail.
-	Folded(n int) []Span
+	Folded(n int, k Look) []Span
 	// Up is the line that line n folds into, -1 where there is none.
 	Up(n int) int
 	// Name tells the lines apart that fold into one.

@@ -10,7 +10,8 @@ import (
 // row is one row of the window.
 type row struct {
 	spans []Span
-	off   int // where in the line's body it begins, in bytes; within a piece estimated
+	off   int  // where in the line's body it begins, in bytes; within a piece estimated
+	more  bool // it goes on to the right of the window
 }
 
 // rowKey says of what rows were made.
@@ -47,9 +48,9 @@ type measured struct {
 }
 
 func (v *View) measure(n int) measured {
-	m := measured{Line: v.stack.Line(n)}
+	m := measured{Line: v.stack.Line(n, v.look)}
 	if v.folds.is(n) && v.stack.Span(n) > 0 {
-		m.Tail = v.stack.Folded(n)
+		m.Tail = v.stack.Folded(n, v.look)
 	}
 	m.indent = min(m.Level*indentCols, v.width/3)
 	m.lead = m.indent + m.Mark.Text.Width()
@@ -99,7 +100,7 @@ func (v *View) broken(m measured, k int) []row {
 	text, from, to := m.Text, 0, len(m.Text.String())
 	if m.Body != "" {
 		from, to = piece(m.Body, m.Form, m.size, k)
-		text = term.Sanitise(readable(m.Body[from:to], m.Form))
+		text = v.look.Term.Sanitise(readable(m.Body[from:to], m.Form))
 	}
 	first, last := k == 0, m.Body == "" || to == len(m.Body)
 	if m.whole && first {
@@ -167,7 +168,7 @@ func (v *View) cut(m measured) row {
 		if reach := (v.aside + v.width + 2) * most; len(body) > reach {
 			body = body[:seam(body, m.Form, reach)]
 		}
-		text = term.SanitiseN(readable(body, m.Form), v.aside+v.width+1)
+		text = v.look.Term.SanitiseN(readable(body, m.Form), v.aside+v.width+1)
 	}
 	spans = append(append(spans, Span{text, m.Style}), m.Tail...)
 	out := spans[:0:0]
@@ -181,7 +182,7 @@ func (v *View) cut(m measured) row {
 		}
 		at += w
 	}
-	return row{spans: out}
+	return row{spans: out, more: at > v.width}
 }
 
 // paint draws a row.
@@ -207,9 +208,9 @@ func (v *View) putMatches(l *paint.Line, s Span) {
 			break
 		}
 		// What is in a text was sanitised, and so its width is that of its parts.
-		from := term.Sanitise(text[:at+i]).Width()
-		to := from + term.Sanitise(text[at+i:at+i+n]).Width()
-		l.Put(s.Style, s.Text.Cut(done, from)).Put(v.match, s.Text.Cut(from, to))
+		from := v.look.Term.Sanitise(text[:at+i]).Width()
+		to := from + v.look.Term.Sanitise(text[at+i:at+i+n]).Width()
+		l.Put(s.Style, s.Text.Cut(done, from)).Put(v.look.Theme.Key, s.Text.Cut(from, to))
 		done, at = to, at+i+n
 	}
 	l.Put(s.Style, s.Text.Cut(done, s.Text.Width()))

@@ -5,12 +5,14 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"treering/ui/paint"
 )
 
 // Hit is where a match was found.
 type Hit struct {
-	line, off int
-	raw       bool
+	line, at int // where in the line's text
+	raw      bool
 }
 
 // exact reports whether capital letters matter: where the query has some.
@@ -84,12 +86,36 @@ func foldPrefix(text, query string) int {
 	return n
 }
 
-// Search looks for a query from the cursor on, or back from it, round the whole
-// document. It may run away from the program's goroutine, on the document as it
-// is when Search is called.
-func (v *View) Search(query string, back bool) func(context.Context) (Hit, bool, error) {
+// Direction says where a search goes.
+type Direction int8
+
+// Where a search goes: to the match before the cursor, to that at it or the one
+// after, or to the one after.
+const (
+	Before Direction = iota - 1
+	Here
+	After
+)
+
+// Search looks for a query, round the whole document. What it returns may run away
+// from the program's goroutine: it is about the document as it is now.
+func (v *View) Search(query string, to Direction) func(context.Context) (Hit, bool, error) {
 	s := v.stack
 	from := v.cursor
+	// In the text of the cursor's line: matches before the one place, or from the
+	// other one on, are yet to come.
+	var before, after int
+	switch {
+	case s.len == 0:
+	case v.found == v.cursor && v.foundAt >= 0:
+		before, after = v.foundAt, v.foundAt
+		if to == After {
+			after++
+		}
+	case from.off > 0:
+		before = skip(s, from.line) + from.off
+		after = before
+	}
 	return func(ctx context.Context) (Hit, bool, error) {
 		if query == "" || s.len == 0 {
 			return Hit{}, false, nil
@@ -99,33 +125,36 @@ func (v *View) Search(query string, back bool) func(context.Context) (Hit, bool,
 				return Hit{}, false, ctx.Err()
 			}
 			n := (from.line + k) % s.len
-			if back {
+			if to == Before {
 				n = (from.line - k + s.len) % s.len
 			}
 			text, form := s.Text(n)
 			lo, hi := 0, len(text)
-			switch here := skip(s, n) + from.off; {
-			case k == 0 && !back:
-				lo = here + 1
+			switch {
+			case k == 0 && to == Before:
+				hi = before
 			case k == 0:
-				hi = here - 1
-			case k == s.len && !back:
-				hi = here + 1
+				lo = after
+			case k == s.len && to == Before:
+				lo = before
 			case k == s.len:
-				lo = here - 1
+				hi = after
 			}
-			if at := seek(text, form, query, lo, hi, back); at >= 0 {
-				return Hit{n, max(at-skip(s, n), 0), s.raw}, true, nil
+			if at := seek(text, form, query, lo, hi, to == Before); at >= 0 {
+				return Hit{n, at, s.raw}, true, nil
 			}
 		}
 		return Hit{}, false, nil
 	}
 }
 
+// plainLook is for lines of which nothing is drawn.
+var plainLook = Look{Theme: &paint.Theme{}}
+
 // skip is how much of a line's text stands before its body.
 func skip(s *stack, n int) int {
 	text, _ := s.Text(n)
-	return max(len(text)-len(s.Line(n).Body), 0)
+	return max(len(text)-len(s.Line(n, plainLook).Body), 0)
 }
 
 // seek finds a match that begins in lo <= at < hi, the last one where back is
@@ -154,7 +183,23 @@ func seek(text string, form Form, query string, lo, hi int, back bool) int {
 }
 
 // Find is what stands out; "" is nothing.
-func (v *View) Find(query string) { v.query = query }
+func (v *View) Find(query string) {
+	if query != v.query {
+		v.query, v.foundAt = query, -1
+	}
+}
+
+// Mark is a place to return to.
+type Mark struct{ at place }
+
+// Mark remembers where the cursor is.
+func (v *View) Mark() Mark { return Mark{v.cursor} }
+
+// Return puts the cursor where it was.
+func (v *View) Return(m Mark) {
+	v.cursor, v.foundAt = m.at, -1
+	v.settle()
+}
 
 // Query is what stands out.
 func (v *View) Query() string { return v.query }
@@ -166,6 +211,7 @@ func (v *View) Show(h Hit) {
 	}
 	v.folds.reveal(h.line, v.stack)
 	v.kept = nil
-	v.cursor = place{line: h.line, off: h.off}
+	v.cursor = place{line: h.line, off: max(h.at-skip(v.stack, h.line), 0)}
+	v.found, v.foundAt = v.cursor, h.at
 	v.settle()
 }

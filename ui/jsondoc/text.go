@@ -44,13 +44,13 @@ func (t *Text) line(n int) string {
 func (t *Text) Len() int { return len(t.lines) }
 
 // Line makes line n.
-func (t *Text) Line(n int) Line { return Line{Body: t.line(n), Style: t.style} }
+func (t *Text) Line(n int, _ Look) Line { return Line{Body: t.line(n), Style: t.style} }
 
 // Span is 0: texts do not fold.
 func (t *Text) Span(int) int { return 0 }
 
 // Folded is nothing.
-func (t *Text) Folded(int) []Span { return nil }
+func (t *Text) Folded(int, Look) []Span { return nil }
 
 // Up is -1.
 func (t *Text) Up(int) int { return -1 }
@@ -77,19 +77,18 @@ func (t *Text) Same(o Source) bool {
 
 // Bytes is what is no text, in hexadecimal.
 type Bytes struct {
-	data  string
-	theme *paint.Theme
+	data string
 }
 
 // bytesALine is how many are on one line.
 const bytesALine = 16
 
 // NewStored shows what is stored, as text where it is text.
-func NewStored(data string, theme *paint.Theme) Source {
+func NewStored(data string) Source {
 	if utf8.ValidString(data) && strings.IndexByte(data, 0) < 0 {
 		return NewText(data, "")
 	}
-	return &Bytes{data, theme}
+	return &Bytes{data}
 }
 
 func (b *Bytes) line(n int) string {
@@ -100,7 +99,7 @@ func (b *Bytes) line(n int) string {
 func (b *Bytes) Len() int { return max((len(b.data)+bytesALine-1)/bytesALine, 1) }
 
 // Line is the place, the bytes and the ASCII characters among them.
-func (b *Bytes) Line(n int) Line {
+func (b *Bytes) Line(n int, k Look) Line {
 	line := b.line(n)
 	digits := hex.EncodeToString([]byte(line))
 	var out strings.Builder
@@ -122,9 +121,9 @@ func (b *Bytes) Line(n int) Line {
 		}
 	}
 	return Line{
-		Lead: []Span{{term.Lit(fmt.Sprintf("%08x  ", n*bytesALine)), b.theme.Dim}},
+		Lead: []Span{{term.Lit(fmt.Sprintf("%08x  ", n*bytesALine)), k.Theme.Dim}},
 		Text: term.Sanitise(out.String()),
-		Tail: []Span{{term.Lit(" "), ""}, {term.SanitiseBytes(seen), b.theme.Dim}},
+		Tail: []Span{{term.Lit(" "), ""}, {term.SanitiseBytes(seen), k.Theme.Dim}},
 	}
 }
 
@@ -132,7 +131,7 @@ func (b *Bytes) Line(n int) Line {
 func (b *Bytes) Span(int) int { return 0 }
 
 // Folded is nothing.
-func (b *Bytes) Folded(int) []Span { return nil }
+func (b *Bytes) Folded(int, Look) []Span { return nil }
 
 // Up is -1.
 func (b *Bytes) Up(int) int { return -1 }

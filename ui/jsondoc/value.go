@@ -9,14 +9,12 @@ import (
 	"treering/internal/term"
 	"treering/store"
 	"treering/treeview"
-	"treering/ui/paint"
 )
 
 // Value is a JSON value, one member or element a line.
 type Value struct {
-	text  store.JSON
-	doc   *store.Doc
-	theme *paint.Theme
+	text store.JSON
+	doc  *store.Doc
 	// Of each line: the token of its value, or ^token where it closes a container;
 	// how many lines fold into it; the line of the container that it is in; its
 	// place among those there.
@@ -25,16 +23,16 @@ type Value struct {
 
 // NewValue makes the index of a value. It takes 16 bytes a line besides those of
 // [store.Doc]. Errors are *[store.SyntaxError] and the context's.
-func NewValue(ctx context.Context, j store.JSON, theme *paint.Theme) (*Value, error) {
+func NewValue(ctx context.Context, j store.JSON) (*Value, error) {
 	doc, err := store.ParseDocContext(ctx, j)
 	if err != nil {
 		return nil, err
 	}
-	return indexed(ctx, j, doc, theme)
+	return indexed(ctx, j, doc)
 }
 
-func indexed(ctx context.Context, j store.JSON, doc *store.Doc, theme *paint.Theme) (*Value, error) {
-	v := &Value{text: j, doc: doc, theme: theme}
+func indexed(ctx context.Context, j store.JSON, doc *store.Doc) (*Value, error) {
+	v := &Value{text: j, doc: doc}
 	n := v.measure()
 	v.tok, v.span, v.up, v.ord = make([]int32, 0, n), make([]int32, 0, n), make([]int32, 0, n), make([]int32, 0, n)
 	type open struct{ line, next int32 }
@@ -168,7 +166,7 @@ func (v *Value) last(n int) bool {
 const longKey = 200
 
 // Line makes line n.
-func (v *Value) Line(n int) Line {
+func (v *Value) Line(n int, k Look) Line {
 	l := Line{Level: v.level(n), Form: JSON}
 	comma := ""
 	if !v.last(n) {
@@ -195,15 +193,15 @@ func (v *Value) Line(n int) Line {
 			l.Text = term.Lit("{}")
 		}
 	}
-	if k := v.key(n); k >= 0 {
-		from, to := v.doc.Span(k)
+	if at := v.key(n); at >= 0 {
+		from, to := v.doc.Span(at)
 		key := string(v.text[from:to])
 		if len(key) > longKey {
 			// The key and the value, with what is between them.
 			l.Text, l.Body = term.Text{}, string(v.text[from:max(end, whole)])
 			return withComma(l, comma)
 		}
-		l.Lead = []Span{{term.Sanitise(readable(key, JSON)), v.theme.Info}, {term.Lit(": "), ""}}
+		l.Lead = []Span{{k.Term.Sanitise(readable(key, JSON)), k.Theme.Info}, {term.Lit(": "), ""}}
 	}
 	if l.Text.Empty() {
 		l.Body = string(v.text[start:end])
@@ -219,7 +217,7 @@ func withComma(l Line, comma string) Line {
 }
 
 // Folded is what a folded container ends with: how much is in it.
-func (v *Value) Folded(n int) []Span {
+func (v *Value) Folded(n int, k Look) []Span {
 	count := int(v.ord[n+int(v.span[n])-1]) + 1
 	shut, what := "…] ", " item"
 	if v.doc.Kind(int(v.tok[n])) == store.Object {
@@ -228,7 +226,7 @@ func (v *Value) Folded(n int) []Span {
 	if count != 1 {
 		what += "s"
 	}
-	return []Span{{term.Lit(shut), ""}, {term.Lit(treeview.Grouped(int64(count)) + what), v.theme.Dim}}
+	return []Span{{term.Lit(shut), ""}, {term.Lit(treeview.Grouped(int64(count)) + what), k.Theme.Dim}}
 }
 
 // Name is a member's key as it is written, or an element's place.

@@ -29,17 +29,23 @@ type View struct {
 	aside  int // cells scrolled aside, while not wrapped
 	depth  int // what everything was folded to last, -1: nothing is
 	query  string
-	match  paint.Style
-	kept   map[rowKey][]row
+	// found is where the cursor was put by a search, foundAt the match in the text of
+	// that line; -1 where the search is over.
+	found   place
+	foundAt int
+	look    Look
+	kept    map[rowKey][]row
 }
 
-// NewView returns a view in which long lines are wrapped. Matches of a search are
-// drawn in that style.
-func NewView(match paint.Style) View {
-	v := View{wrap: true, match: match, width: 1, height: 1, depth: -1}
+// NewView returns a view in which long lines are wrapped.
+func NewView(look Look) View {
+	v := View{wrap: true, look: look, width: 1, height: 1, depth: -1, foundAt: -1}
 	v.Set(&Doc{}, false)
 	return v
 }
+
+// Empty reports whether there is nothing to show.
+func (v *View) Empty() bool { return v.stack.len == 0 }
 
 // Doc is the document shown.
 func (v *View) Doc() *Doc { return v.doc }
@@ -51,7 +57,7 @@ func (v *View) Set(d *Doc, newer bool) {
 	if newer {
 		was = v.remember()
 	}
-	v.doc, v.kept = d, nil
+	v.doc, v.kept, v.foundAt = d, nil, -1
 	v.show()
 	if !newer {
 		v.cursor, v.top, v.aside, v.depth, v.query = place{}, place{}, 0, -1, ""
@@ -76,6 +82,13 @@ func (v *View) show() {
 	v.folds.sum(v.stack)
 }
 
+// SetLook draws with another look.
+func (v *View) SetLook(k Look) {
+	if k != v.look {
+		v.look, v.kept = k, nil
+	}
+}
+
 // Resize says how much room there is.
 func (v *View) Resize(width, height int) {
 	width, height = max(width-2, 1), max(height, 1)
@@ -87,6 +100,9 @@ func (v *View) Resize(width, height int) {
 		v.settle()
 	}
 }
+
+// Height is how many rows the window has.
+func (v *View) Height() int { return v.height }
 
 // spotOf finds the row of a place.
 func (v *View) spotOf(p place) spot {
@@ -242,7 +258,44 @@ func (v *View) Move(rows int) {
 	if v.stack.len == 0 {
 		return
 	}
-	s := v.spotOf(v.cursor)
+	v.cursor = v.placeOf(v.walk(v.spotOf(v.cursor), rows))
+	v.settle()
+}
+
+// Scroll moves the window by rows, and the cursor only where it would be left
+// outside.
+func (v *View) Scroll(rows int) {
+	if v.stack.len == 0 {
+		return
+	}
+	v.top = v.placeOf(v.walk(v.spotOf(v.top), rows))
+	v.fill()
+	cursor, top := v.spotOf(v.cursor), v.spotOf(v.top)
+	if bottom := v.walk(top, v.height-1); less(cursor, top) {
+		v.cursor = v.placeOf(top)
+	} else if less(bottom, cursor) {
+		v.cursor = v.placeOf(bottom)
+	}
+}
+
+// Click puts the cursor on a row of the window, from 0, if there is one.
+func (v *View) Click(row int) {
+	if v.stack.len == 0 || row < 0 || row >= v.height {
+		return
+	}
+	at := v.spotOf(v.top)
+	for range row {
+		next, ok := v.next(at)
+		if !ok {
+			return
+		}
+		at = next
+	}
+	v.cursor = v.placeOf(at)
+}
+
+// walk is the row so many rows away, or the one at the end in that direction.
+func (v *View) walk(s spot, rows int) spot {
 	for ok := true; rows != 0 && ok; {
 		if rows > 0 {
 			s, ok = v.next(s)
@@ -252,8 +305,7 @@ func (v *View) Move(rows int) {
 			rows++
 		}
 	}
-	v.cursor = v.placeOf(s)
-	v.settle()
+	return s
 }
 
 // Home moves the cursor to the first row, End to the last.
@@ -281,7 +333,7 @@ func (v *View) foldable() (n int, ok bool) {
 	if v.stack.Span(n) > 0 {
 		return n, true
 	}
-	if up := v.stack.Up(n); up >= 0 && up+v.stack.Span(up) == n && v.stack.Line(n).Body == "" {
+	if up := v.stack.Up(n); up >= 0 && up+v.stack.Span(up) == n && v.stack.Line(n, v.look).Body == "" {
 		return up, true
 	}
 	return 0, false
@@ -371,14 +423,26 @@ func (v *View) Wrap(on bool) {
 	v.settle()
 }
 
-// Aside scrolls sideways, while lines are not wrapped.
-func (v *View) Aside(cells int) bool {
-	if v.wrap {
-		return false
+// Aside scrolls sideways, while lines are not wrapped: to the right as long as a
+// line in the window goes on there.
+func (v *View) Aside(cells int) {
+	if v.wrap || v.stack.len == 0 || cells > 0 && !v.goesOn() {
+		return
 	}
 	v.aside = min(max(v.aside+cells, 0), maxAside)
 	v.kept = nil
-	return true
+}
+
+// goesOn reports whether a row of the window is cut at its right.
+func (v *View) goesOn() bool {
+	s, ok := v.spotOf(v.top), true
+	for n := 0; ok && n < v.height; n++ {
+		if v.rows(s.line, s.piece)[s.row].more {
+			return true
+		}
+		s, ok = v.next(s)
+	}
+	return false
 }
 
 // ShowRaw shows values as they are stored, or unfolded again. The cursor stays on
@@ -416,6 +480,15 @@ func (v *View) Place() (line, of int) {
 	}
 	n := v.cursor.line
 	return n - v.folds.before(n) + 1, v.stack.len - v.folds.total()
+}
+
+// Bottom is the visible line at the end of the window, from 1.
+func (v *View) Bottom() int {
+	if v.stack.len == 0 {
+		return 0
+	}
+	s := v.walk(v.spotOf(v.top), v.height-1)
+	return s.line - v.folds.before(s.line) + 1
 }
 
 // Fits reports whether the whole document is in the window.
