@@ -63,6 +63,7 @@ type Place struct {
 	Offset int64 // of the first byte of the line; or the row's rowid
 	Length int64 // in bytes, without the line's end; 0 for a row
 	Line   int64 // counted from 1; 0 for a row
+	Part   int32 // of the records in a line that holds several, from 0
 }
 
 // String names a place for people.

@@ -1,0 +1,378 @@
+package foreign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"treering/store"
+)
+
+// LineFormat is a format of which every line is a JSON object and every file a
+// session.
+type LineFormat struct {
+	Name string
+	// Sniff says whether a file that begins with these objects is of the format.
+	Sniff func(first []store.JSON) bool
+	// Head tells what can be told of a session from its name and its first objects:
+	// ID, Kind, Title and Project.
+	Head func(path string, first []store.JSON) Head
+	// New makes a scanner for one file.
+	New func(path string) LineScanner
+	// Record says whether an object that was found in a damaged line is a record.
+	Record func(store.JSON) bool
+}
+
+// LineScanner takes the objects of one file in their order.
+type LineScanner interface {
+	// Add takes one object. It keeps nothing of it that it does not need: bodies are
+	// read again when they are shown.
+	Add(obj store.JSON, at Place, size int64)
+	// Scan is what was found up to now. The scanner goes on afterwards and must not
+	// change what it has returned. Unreadable lines are counted by the caller.
+	Scan() *Scan
+}
+
+// Bounds of the look at a file that finds its format.
+const (
+	sniffLines = 20
+	sniffBytes = 256 << 10
+)
+
+// LineReader reads files of lines.
+type LineReader struct {
+	find    func(ctx context.Context) ([]string, error) // the files, as of now
+	formats []*LineFormat
+
+	mu     sync.Mutex
+	files  map[string]*lineFile
+	paths  map[string]string // by session
+	recent []string          // paths of those that were scanned, the latest last
+	unread int               // files of no known format
+}
+
+// lineFile is what is known of one file.
+type lineFile struct {
+	path    string
+	size    int64
+	stamp   string // changes with the file
+	format  *LineFormat
+	head    Head
+	scanner LineScanner
+	at      Position
+	seen    os.FileInfo // which file it was that was scanned
+	last    *Scan
+	unread  Report // lines that are no records
+}
+
+var _ Reader = (*LineReader)(nil)
+
+// ErrFormat is a file of lines that no format knows.
+var ErrFormat = errors.New("not in a format of session files that is known here")
+
+// NewLineReader reads the files that find names, each in the format of formats that
+// it begins like; others are left out. find is called often.
+func NewLineReader(find func(ctx context.Context) ([]string, error), formats []*LineFormat) *LineReader {
+	return &LineReader{find: find, formats: formats, files: map[string]*lineFile{}}
+}
+
+// OneFile finds one file, whether it is there or not.
+func OneFile(path string) func(context.Context) ([]string, error) {
+	return func(context.Context) ([]string, error) { return []string{path}, nil }
+}
+
+// FilesBelow finds the files below a folder whose names end so. Links to folders are
+// not followed: what they lead to is elsewhere.
+func FilesBelow(dir, suffix string) func(context.Context) ([]string, error) {
+	return func(ctx context.Context) (found []string, err error) {
+		err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case err != nil && path == dir:
+				return err
+			case err != nil:
+				return nil //nolint:nilerr // a folder that cannot be read hides no other
+			case e.Type().IsRegular() && strings.HasSuffix(path, suffix):
+				found = append(found, path)
+			}
+			return nil
+		})
+		return found, err
+	}
+}
+
+// stampOf tells one state of a file from another.
+func stampOf(info os.FileInfo) string {
+	return fmt.Sprintf("%d.%d.%s", info.Size(), info.ModTime().UnixNano(), identity(info))
+}
+
+// Token implements [Reader].
+func (r *LineReader) Token(ctx context.Context) (string, error) {
+	paths, err := r.find(ctx)
+	if err != nil {
+		return "", err
+	}
+	h := newSum()
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			h.add(p, err.Error())
+			continue
+		}
+		h.add(p, stampOf(info))
+	}
+	return h.String(), nil
+}
+
+// Sessions implements [Reader]: the sessions that were written last come first.
+func (r *LineReader) Sessions(ctx context.Context) ([]Head, error) {
+	paths, err := r.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	there := make(map[string]bool, len(paths))
+	var heads []Head
+	var failed error
+	r.unread = 0
+	for _, p := range paths {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		f, err := r.look(p)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			r.unread++
+			failed = err
+			continue
+		}
+		there[p] = true
+		heads = append(heads, f.head)
+	}
+	for p := range r.files {
+		if !there[p] {
+			delete(r.files, p)
+		}
+	}
+	if len(heads) == 0 && failed != nil {
+		return nil, failed
+	}
+	slices.SortStableFunc(heads, func(a, b Head) int {
+		switch {
+		case a.Updated > b.Updated:
+			return -1
+		case a.Updated < b.Updated:
+			return 1
+		}
+		return strings.Compare(a.Path, b.Path)
+	})
+	r.paths = make(map[string]string, len(heads))
+	for i := range heads {
+		id := heads[i].ID
+		for n := 2; r.paths[heads[i].ID] != ""; n++ {
+			heads[i].ID = fmt.Sprintf("%s#%d", id, n) // a copy of a session is a session
+		}
+		r.paths[heads[i].ID] = heads[i].Path
+	}
+	return heads, nil
+}
+
+// Unknown is how many files were left out at the last look because no format knows
+// them.
+func (r *LineReader) Unknown() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.unread
+}
+
+// look brings what is known of a file up to date, reading no more than its beginning.
+// The lock is held.
+func (r *LineReader) look(path string) (*lineFile, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%q: %w", path, ErrFormat)
+	}
+	f := r.files[path]
+	if f == nil {
+		f = &lineFile{path: path}
+	}
+	stamp := stampOf(info)
+	if f.format == nil {
+		first, err := firstObjects(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, format := range r.formats {
+			if format.Sniff(first) {
+				f.format, f.head = format, format.Head(path, first)
+				break
+			}
+		}
+		if f.format == nil {
+			return nil, fmt.Errorf("%q: %w", path, ErrFormat)
+		}
+		r.files[path] = f
+	}
+	f.stamp, f.size = stamp, info.Size()
+	f.head.Path, f.head.Size = path, info.Size()
+	f.head.Updated = float64(info.ModTime().UnixMilli()) / 1000
+	return f, nil
+}
+
+// firstObjects reads the objects that a file begins with.
+func firstObjects(path string) ([]store.JSON, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	var first []store.JSON
+	enough := errors.New("enough")
+	_, err = ReadLines(context.Background(), io.NewSectionReader(f, 0, sniffBytes), 0, Position{}, func(l Line) error {
+		if j, err := store.ParseJSON(string(l.Text)); err == nil && j.Kind() == store.Object {
+			first = append(first, j)
+		}
+		if len(first) == sniffLines {
+			return enough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, enough) {
+		return nil, err
+	}
+	return first, nil
+}
+
+// Read implements [Reader]. It goes on where it stopped, unless the file is another
+// now, or shorter.
+func (r *LineReader) Read(ctx context.Context, h Head, _ *Scan) (*Scan, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	path := r.paths[h.ID]
+	f := r.files[path]
+	if f == nil {
+		return nil, &store.NotFoundError{What: "session", ID: h.ID}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if f.scanner == nil || f.seen == nil || !os.SameFile(f.seen, info) || info.Size() < f.at.Offset {
+		f.scanner, f.at, f.last, f.unread = f.format.New(path), Position{}, nil, Report{}
+	}
+	r.keep(path)
+	f.seen = info
+	before := f.at
+	f.at, err = ReadLines(ctx, file, 0, f.at, func(l Line) error {
+		f.line(l)
+		return nil
+	})
+	if err != nil {
+		// What was taken in is taken in: the next reading goes on behind it.
+		return nil, err
+	}
+	if f.last != nil && f.at == before {
+		return f.last, nil
+	}
+	scan := f.scanner.Scan()
+	scan.Report.Unreadable += f.unread.Unreadable
+	for _, w := range f.unread.Warnings {
+		scan.Report.Warn(w)
+	}
+	scan.Report.Dropped += f.unread.Dropped
+	f.last = scan
+	return scan, nil
+}
+
+// keep notes a file that is scanned, and forgets what was found in the one not asked
+// for for longest.
+func (r *LineReader) keep(path string) {
+	r.recent = slices.DeleteFunc(r.recent, func(p string) bool { return p == path })
+	r.recent = append(r.recent, path)
+	if len(r.recent) > keptSessions {
+		if old := r.files[r.recent[0]]; old != nil {
+			old.scanner, old.last, old.at = nil, nil, Position{}
+		}
+		r.recent = r.recent[1:]
+	}
+}
+
+// line hands the records of one line on.
+func (f *lineFile) line(l Line) {
+	if l.Text == nil {
+		f.scanner.Add("", l.Place, l.Place.Length)
+		f.unread.Warn(Warning{Place: l.Place, Text: fmt.Sprintf("a line of %d MB is not loaded", l.Place.Length>>20)})
+		return
+	}
+	if l.Mended {
+		f.unread.Warn(Warning{Place: l.Place, Text: "bytes that are no UTF-8 are shown as U+FFFD"})
+	}
+	found, damaged := Objects(l.Text, f.format.Record)
+	for i, o := range found {
+		at := l.Place
+		at.Part = int32(i)
+		f.scanner.Add(o.JSON, at, l.Place.Length)
+	}
+	if damaged {
+		f.unread.Unreadable++
+		what := "not a JSON object"
+		if len(found) > 0 {
+			what = fmt.Sprintf("damaged: %d records were found in it", len(found))
+		}
+		f.unread.Warn(Warning{Place: l.Place, Text: what})
+	}
+}
+
+// Body implements [Reader].
+func (r *LineReader) Body(_ context.Context, h Head, rec *Record) (store.JSON, error) {
+	r.mu.Lock()
+	path := r.paths[h.ID]
+	f := r.files[path]
+	r.mu.Unlock()
+	if f == nil {
+		return "", &store.NotFoundError{What: "session", ID: h.ID}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	text := make([]byte, rec.Place.Length)
+	if _, err := file.ReadAt(text, rec.Place.Offset); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = store.ErrSourceChanged
+		}
+		return "", err
+	}
+	clean, _ := Clean(text, rec.Place.Offset == 0)
+	found, _ := Objects(clean, f.format.Record)
+	if int(rec.Place.Part) >= len(found) {
+		return "", store.ErrSourceChanged
+	}
+	return found[rec.Place.Part].JSON, nil
+}
+
+// Close implements [Reader].
+func (r *LineReader) Close() error { return nil }

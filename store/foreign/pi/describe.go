@@ -1,0 +1,120 @@
+package pi
+
+import (
+	"fmt"
+	"strings"
+
+	"treering/store"
+	"treering/store/foreign"
+)
+
+// describe sets what lists show of an entry: its kind, title, role and flags.
+func describe(rec *foreign.Record, j store.JSON) {
+	title := ""
+	switch rec.Kind {
+	case "message":
+		title = message(rec, j.Get("message"))
+	case "compaction":
+		title = fmt.Sprintf("compacted (%s): %s", number(j.Get("tokensBefore")), text(j, "summary"))
+	case "branch_summary":
+		title = "branch summary: " + text(j, "summary")
+	case "model_change":
+		model := text(j, "modelId")
+		if p := text(j, "provider"); p != "" {
+			model = p + "/" + model
+		}
+		if m := text(j, "model"); m != "" {
+			model = m
+		}
+		title = "model → " + model
+	case "thinking_level_change":
+		title, rec.Flags = "thinking → "+text(j, "thinkingLevel"), foreign.Quiet
+	case "custom", "custom_message":
+		title = text(j, "customType")
+		if rec.Kind == "custom" {
+			rec.Flags = foreign.Quiet
+		}
+	case "label":
+		title, rec.Flags = "label: "+text(j, "label"), foreign.Quiet
+		if text(j, "label") == "" {
+			title = "label removed"
+		}
+	case "session_info":
+		title, rec.Flags = "name: "+text(j, "name"), foreign.Quiet
+	case "usage", "model_usage", "active_tools_change", "mode_change", "service_tier_change", "ttsr_injection", "credential_pin":
+		rec.Flags = foreign.Quiet
+	}
+	rec.Title = foreign.Title(title)
+	if rec.Title == "" {
+		rec.Title = foreign.Fallback(rec.Kind, rec.ID)
+	}
+}
+
+// message describes what somebody or something said.
+func message(rec *foreign.Record, m store.JSON) string {
+	role := text(m, "role")
+	said := foreign.Content(m.Get("content"))
+	switch role {
+	case "user":
+		rec.Kind, rec.Role = "user", "user"
+	case "assistant":
+		rec.Kind, rec.Role = "assistant", "assistant"
+		if reason := text(m, "stopReason"); reason == "error" || reason == "aborted" {
+			rec.Flags |= foreign.Failed
+			if said == "" {
+				said = strings.TrimSpace(reason + ": " + text(m, "errorMessage"))
+			}
+		}
+		if said == "" {
+			said = call(m.Get("content"))
+		}
+	case "toolResult":
+		rec.Kind, rec.Role = "tool_result", "tool"
+		said = text(m, "toolName") + ": " + foreign.Title(said)
+		if failed := m.Get("isError"); failed == "true" {
+			rec.Flags |= foreign.Failed
+			said = "! " + said
+		}
+	case "bashExecution":
+		rec.Kind, rec.Role = "bash", "user"
+		said = "$ " + text(m, "command")
+		if code, ok := m.Get("exitCode").Int64(); ok && code != 0 {
+			rec.Flags |= foreign.Failed
+		}
+	case "":
+		rec.Kind = "message"
+	default: // custom, hookMessage, branchSummary, compactionSummary, system
+		rec.Kind = role
+		if s := text(m, "summary"); said == "" {
+			said = s
+		}
+	}
+	return said
+}
+
+// call is the first tool call among blocks: its name and its first argument.
+func call(blocks store.JSON) string {
+	for b := range blocks.Elements() {
+		if text(b, "type") != "toolCall" {
+			continue
+		}
+		arg := ""
+		for _, v := range b.Get("arguments").Members() {
+			if s, ok := v.Text(); ok {
+				arg = foreign.Title(s)
+			} else {
+				arg = foreign.Title(string(v))
+			}
+			break
+		}
+		return fmt.Sprintf("%s(%s)", text(b, "name"), arg)
+	}
+	return ""
+}
+
+func number(j store.JSON) string {
+	if n, ok := j.Int64(); ok {
+		return fmt.Sprint(n)
+	}
+	return "?"
+}
