@@ -31,7 +31,9 @@ func written(t testing.TB, lines ...string) string {
 
 func outline(t testing.TB, s *foreign.Store, session string) (out []store.Outline) {
 	t.Helper()
-	err := store.All(func(p store.PageRequest) (store.Page[store.Outline], error) { return s.ListOutline(t.Context(), session, p) },
+	err := store.All(func(p store.PageRequest) (store.Page[store.Outline], error) {
+		return s.ListOutline(t.Context(), session, p)
+	},
 		func(o store.Outline) error { out = append(out, o); return nil })
 	if err != nil {
 		t.Fatal(err)
