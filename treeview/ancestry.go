@@ -116,35 +116,3 @@ func (x *Index) LastHead() Ref {
 	}
 	return x.last
 }
-
-// Relations are the shape of an index under plain numbers, for those who know
-// nothing of this package: refs go from 1 to Size, 0 is none.
-type Relations struct{ x *Index }
-
-// Relations returns the shape of the tree. It follows the tree as it grows, and
-// belongs to the same goroutine.
-func (x *Index) Relations() Relations { return Relations{x} }
-
-// Size is the number of nodes, parents that are missing among them.
-func (s Relations) Size() int32 { return int32(s.x.Size()) }
-
-// Find returns the node of an id.
-func (s Relations) Find(id string) (ref int32, ok bool) {
-	r, ok := s.x.Find(id)
-	return int32(r), ok
-}
-
-// Parent is the parent as drawn, 0 for roots. There are no cycles.
-func (s Relations) Parent(ref int32) int32 { return s.x.links[ref].parent }
-
-// Known is false for a parent that was named and is not there.
-func (s Relations) Known(ref int32) bool { return s.x.Known(Ref(ref)) }
-
-// IsAncestor is [Index.IsAncestor].
-func (s Relations) IsAncestor(a, b int32) bool { return s.x.IsAncestor(Ref(a), Ref(b)) }
-
-// Depth is [Index.Depth].
-func (s Relations) Depth(ref int32) int { return s.x.Depth(Ref(ref)) }
-
-// ChildCount counts the children of a node.
-func (s Relations) ChildCount(ref int32) int { return s.x.CountChildren(Ref(ref), s.x.Size()) }

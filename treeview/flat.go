@@ -235,7 +235,8 @@ func (f *Flat) FoldSiblings(r Ref, folded bool) {
 
 // SetFilter lets only these nodes through, and what the context adds. A fold
 // whose node is left out hides nothing: a match is never behind what nobody can
-// see.
+// see. Nodes that come later are left out until a filter with them is set. The
+// set is kept and must not be changed.
 func (f *Flat) SetFilter(match Set, context Context) {
 	f.match, f.context, f.sifted = match, context, true
 }

@@ -3,7 +3,6 @@ package treeview
 import (
 	"bytes"
 	"hash/maphash"
-	"iter"
 	"slices"
 	"strings"
 
@@ -431,72 +430,4 @@ func (x *Index) Known(r Ref) bool { return x.flags[r]&known != 0 }
 func (x *Index) Cyclic(r Ref) (named Ref, cyclic bool) {
 	p, ok := x.names[int32(r)]
 	return Ref(p), ok
-}
-
-// Parent returns the parent as drawn, the zero Ref for roots.
-func (x *Index) Parent(r Ref) Ref { return Ref(x.links[r].parent) }
-
-// Root returns the root that the node hangs below, itself if it is one.
-func (x *Index) Root(r Ref) Ref { return Ref(x.fragment(int32(r))) }
-
-// Forked reports whether the node has more than one child.
-func (x *Index) Forked(r Ref) bool { return x.links[r].first != x.links[r].last }
-
-// Leaf reports whether the node has no children.
-func (x *Index) Leaf(r Ref) bool { return x.links[r].first == 0 }
-
-// Ancestors yields the parent of r and so on up to the root.
-func (x *Index) Ancestors(r Ref) iter.Seq[Ref] {
-	return func(yield func(Ref) bool) {
-		for p := x.links[r].parent; p != 0; p = x.links[p].parent {
-			if !yield(Ref(p)) {
-				return
-			}
-		}
-	}
-}
-
-// CountChildren counts the children of r, up to limit.
-func (x *Index) CountChildren(r Ref, limit int) int {
-	n := 0
-	for c := x.links[r].first; c != 0 && n < limit; c = x.links[c].next {
-		n++
-	}
-	return n
-}
-
-// Children yields the children of r in order; of the zero Ref the roots.
-func (x *Index) Children(r Ref) iter.Seq[Ref] {
-	return func(yield func(Ref) bool) {
-		x.arrange()
-		for n := x.links[r].first; n != 0; n = x.links[n].next {
-			if !yield(Ref(n)) {
-				return
-			}
-		}
-	}
-}
-
-// Walk yields every node with its depth, parents before children, siblings in
-// order. Roots have depth 0. Parents that are missing are among the roots.
-func (x *Index) Walk() iter.Seq2[Ref, int] {
-	return func(yield func(Ref, int) bool) {
-		x.arrange()
-		depth := 0
-		for n := x.links[0].first; n != 0; {
-			if !yield(Ref(n), depth) {
-				return
-			}
-			if x.links[n].first != 0 {
-				n, depth = x.links[n].first, depth+1
-				continue
-			}
-			for n != 0 && x.links[n].next == 0 {
-				n, depth = x.links[n].parent, depth-1
-			}
-			if n != 0 {
-				n = x.links[n].next
-			}
-		}
-	}
 }

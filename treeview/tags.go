@@ -72,11 +72,13 @@ func (w *Widget) SetNames(names map[string]string) {
 
 func (w *Widget) retag() {
 	w.tags.collect()
-	if w.flat.longest > 0 || len(w.flat.closed) > 0 { // what has a tag is in no folded run
-		w.Refresh()
-		return
-	}
 	w.version++
+	for _, r := range w.tags.nodes(w.flat.x) {
+		if !w.flat.Visible(r) { // it may be in a folded run, where nothing with a tag stays
+			w.Refresh()
+			return
+		}
+	}
 }
 
 // Tags returns the marks and names of a node, sorted.

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"treering/internal/term"
 )
 
 func TestWidgetMoves(t *testing.T) {
@@ -155,4 +157,65 @@ func TestWidgetHoldsStillWhileTheTreeGrows(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestWidgetScrollsAndIsClicked(t *testing.T) {
+	w := NewWidget(grow(t, ByID, "a b<a c<b d<c e<d f<e"), Runs)
+	w.SetHeight(3)
+	if !w.Scroll(2) || w.scroll.Top != 2 || w.Index().ID(w.cursor) != "c" {
+		t.Errorf("scrolled to row %d, cursor on %s", w.scroll.Top, w.Index().ID(w.cursor))
+	}
+	if row, r, ok := w.At(1); !ok || row != 3 || w.Index().ID(r) != "d" {
+		t.Errorf("line 1 is row %d", row)
+	}
+	for _, y := range []int{-1, 3} {
+		if _, _, ok := w.At(y); ok {
+			t.Errorf("line %d is a row of a window of 3", y)
+		}
+	}
+	if !w.Scroll(100) || w.scroll.Top != 3 || w.Scroll(1) {
+		t.Errorf("scrolled to row %d", w.scroll.Top)
+	}
+	w.SetHeight(10)
+	if _, _, ok := w.At(6); ok {
+		t.Error("there is a row below the last")
+	}
+}
+
+func TestMarksAndNamesRideOnTheirNodes(t *testing.T) {
+	w := NewWidget(grow(t, ByID, "a b<a"), Runs)
+	w.SetMark('A', "b")
+	w.SetMark('B', "c")
+	w.SetNames(map[string]string{"old": "b", "main": "b", "\x1b[31mred": "a"})
+	said := func(id string) string {
+		r, ok := w.Index().Find(id)
+		if !ok {
+			t.Fatalf("%s is not there", id)
+		}
+		return w.TagText(r, term.Profile{}).String()
+	}
+	if got, want := said("b"), "  [main]  [old]  A"; got != want {
+		t.Errorf("b is said to be %q, want %q", got, want)
+	}
+	if got, want := said("a"), "  ["+term.Sanitise("\x1b[31mred").String()+"]"; got != want {
+		t.Errorf("a is said to be %q, want %q", got, want)
+	}
+	w.Index().Add(entry("c<b"))
+	w.Grow()
+	if got := said("c"); got != "  B" {
+		t.Errorf("c is said to be %q", got)
+	}
+	before := w.Version()
+	w.SetMark('A', "a")
+	if w.Version() == before {
+		t.Error("a mark does not change the version")
+	}
+	w.SetMark('B', "")
+	if said("b") != "  [main]  [old]" || said("c") != "" || w.Mark('A') != "a" || w.Mark('B') != "" {
+		t.Errorf("after moving the marks: b %q, c %q, A %q, B %q", said("b"), said("c"), w.Mark('A'), w.Mark('B'))
+	}
+	w.SetIndex(grow(t, ByID, "b c<b"))
+	if said("b") != "  [main]  [old]" {
+		t.Errorf("in another index b is said to be %q", said("b"))
+	}
 }
