@@ -34,6 +34,7 @@ type app struct {
 	json     bool
 	raw      bool
 	jsonArgs bool
+	filters  []string // of the lists
 
 	screen screenFlags
 

@@ -183,8 +183,8 @@ func execute(t *testing.T, path, sql string) {
 	must(t, conn.Close())
 }
 
-// query reads the first column of every row.
-func query(t *testing.T, path, sql string) []string {
+// columnOf reads the first column of every row.
+func columnOf(t *testing.T, path, sql string) []string {
 	t.Helper()
 	conn, err := sqlite.OpenConn("file:"+path+"?immutable=1", sqlite.OpenReadOnly|sqlite.OpenURI)
 	must(t, err)

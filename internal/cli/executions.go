@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"treering/store"
+	"treering/store/query"
 )
 
 func (a *app) executionsCommand() *cobra.Command {
@@ -20,7 +21,8 @@ func (a *app) executionsCommand() *cobra.Command {
 			"Status words compare without regard to case, and any word is allowed. A column that differs from the JSON beside it is noted at the " +
 			"end of its row; with --json, treering execution tells it.",
 		Example: `treering executions --status RUNNING --status FAILED
-treering executions --definition shop --roots --json`,
+treering executions --definition shop --roots --json
+treering executions --filter 'status:failed since:1d'`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
@@ -34,8 +36,17 @@ treering executions --definition shop --roots --json`,
 			default:
 				return usagef("executions takes one --definition, not %d", len(definitions))
 			}
+			q, err := a.filter(query.Executions)
+			if err != nil {
+				return err
+			}
+			preselect(&filter, q.Pushdown().Executions)
 			return a.withExecutions(ctx, reading, func(es store.ExecutionStore) error {
-				return list(a, a.summaryPrinter(ctx, es), func(p store.PageRequest) (store.Page[store.Summary], error) {
+				match, err := a.matchExecutions(ctx, es, q)
+				if err != nil {
+					return err
+				}
+				return siftedList(a, q, a.summaryPrinter(ctx, es), match, func(p store.PageRequest) (store.Page[store.Summary], error) {
 					return es.ListExecutions(ctx, filter, p)
 				})
 			})
@@ -49,7 +60,19 @@ treering executions --definition shop --roots --json`,
 		words = append(words, string(s))
 	}
 	complete(cmd, "status", words...)
-	return a.rawFlag(cmd, "each execution's JSON")
+	return a.rawFlag(a.filterFlag(cmd, query.Executions), "each execution's JSON")
+}
+
+// preselect adds what a query lets a store select to what flags ask for.
+func preselect(f *store.ExecutionFilter, pre store.ExecutionFilter) {
+	if f.Status == nil {
+		f.Status = pre.Status
+	}
+	if f.DefinitionID == nil {
+		f.DefinitionID = pre.DefinitionID
+	}
+	f.RootsOnly = f.RootsOnly || pre.RootsOnly
+	f.ParentID = pre.ParentID
 }
 
 func (a *app) summaryPrinter(ctx context.Context, es store.ExecutionStore) printer[store.Summary] {

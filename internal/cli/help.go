@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"treering/store/locate"
+	"treering/store/query"
 )
 
 const rootHelp = `Browse session trees and running statecharts, and what is inside them.
@@ -105,7 +106,11 @@ const helpWidth = 80
 func layOut(cmd *cobra.Command) {
 	cmd.InitDefaultHelpFlag()
 	cmd.InheritedFlags() // merges them in
-	cmd.Long = wrap(helpText(cmd), helpWidth-4, 0)
+	text := helpText(cmd)
+	if s, ok := query.SubjectNamed(cmd.Annotations[filterAnnotation]); ok {
+		text += "\n\nFilters:\n\n" + query.Help(s)
+	}
+	cmd.Long = wrap(text, helpWidth-4, 0)
 	keys := 0
 	for _, sub := range cmd.Commands() {
 		width := len(sub.Use)

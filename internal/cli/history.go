@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"treering/store"
+	"treering/store/query"
 )
 
 func (a *app) historyCommand() *cobra.Command {
@@ -14,12 +15,20 @@ func (a *app) historyCommand() *cobra.Command {
 		Args:    exactly("SESSION", "NODE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			q, err := a.filter(query.Nodes)
+			if err != nil {
+				return err
+			}
 			return a.withTrees(ctx, reading, func(ts store.TreeStore) error {
-				return list(a, nodePrinter(""), func(p store.PageRequest) (store.Page[store.Node], error) {
+				match, err := a.matchNodes(ctx, ts, args[0], q)
+				if err != nil {
+					return err
+				}
+				return siftedList(a, q, nodePrinter(""), match, func(p store.PageRequest) (store.Page[store.Node], error) {
 					return ts.ListHistory(ctx, args[0], args[1], p)
 				})
 			})
 		},
 	}
-	return a.rawFlag(cmd, "each node's data")
+	return a.rawFlag(a.filterFlag(cmd, query.Nodes), "each node's data")
 }

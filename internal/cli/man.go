@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"treering/store/query"
 )
 
 func (a *app) manCommand() *cobra.Command {
@@ -36,6 +38,13 @@ func manPage(root *cobra.Command) string {
 	p.line(".TP\n\\fB%s\\fP\nPrint the version", p.text("-v --version"))
 	p.section("COMMANDS")
 	p.commands(root)
+	p.section("FILTERS")
+	p.paragraphs(filterHelp)
+	for _, s := range query.Subjects() {
+		p.line(".PP\nOf %s:\n.RS", p.text(s.Entries()))
+		p.verbatim(query.Help(s))
+		p.line(".RE")
+	}
 	p.section("ENVIRONMENT")
 	p.paragraphs(environmentHelp)
 	p.section("FILES")

@@ -4,24 +4,34 @@ import (
 	"github.com/spf13/cobra"
 
 	"treering/store"
+	"treering/store/query"
 )
 
 func (a *app) nodesCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "nodes SESSION",
-		Short:   "List the nodes of a session in the order of their ids",
-		Example: `treering nodes example --json`,
-		Args:    exactly("SESSION"),
+		Use:   "nodes SESSION",
+		Short: "List the nodes of a session in the order of their ids",
+		Example: `treering nodes example --json
+treering nodes example --filter 'kind:run since:1h not has:data.error'`,
+		Args: exactly("SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			q, err := a.filter(query.Nodes)
+			if err != nil {
+				return err
+			}
 			return a.withTrees(ctx, reading, func(ts store.TreeStore) error {
-				return list(a, nodePrinter("no nodes"), func(p store.PageRequest) (store.Page[store.Node], error) {
+				match, err := a.matchNodes(ctx, ts, args[0], q)
+				if err != nil {
+					return err
+				}
+				return siftedList(a, q, nodePrinter("no nodes"), match, func(p store.PageRequest) (store.Page[store.Node], error) {
 					return ts.ListNodes(ctx, args[0], p)
 				})
 			})
 		},
 	}
-	return a.rawFlag(cmd, "each node's data")
+	return a.rawFlag(a.filterFlag(cmd, query.Nodes), "each node's data")
 }
 
 // nodePrinter prints nodes in a list.

@@ -6,24 +6,39 @@ import (
 	"github.com/spf13/cobra"
 
 	"treering/store"
+	"treering/store/query"
 )
 
 func (a *app) outboxCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "outbox",
-		Short:   "List the events that await delivery",
-		Example: `treering outbox --json`,
-		Args:    exactly(),
+		Use:   "outbox",
+		Short: "List the events that await delivery",
+		Example: `treering outbox --json
+treering outbox --filter 'target:order-4 event:Cancel'`,
+		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
+			q, err := a.filter(query.Outbox)
+			if err != nil {
+				return err
+			}
+			m, err := a.matching(q)
+			if err != nil {
+				return err
+			}
+			var row query.OutboxRow
+			match := func(e store.OutboxEntry) (query.Result, error) {
+				row.Entry = &e
+				return m.Match(&row), nil
+			}
 			return a.withExecutions(ctx, reading, func(es store.ExecutionStore) error {
-				return list(a, outboxPrinter(), func(p store.PageRequest) (store.Page[store.OutboxEntry], error) {
-					return es.ListOutbox(ctx, store.QueueFilter{}, p)
+				return siftedList(a, q, outboxPrinter(), match, func(p store.PageRequest) (store.Page[store.OutboxEntry], error) {
+					return es.ListOutbox(ctx, q.Pushdown().Queue, p)
 				})
 			})
 		},
 	}
-	return a.rawFlag(cmd, "each event")
+	return a.rawFlag(a.filterFlag(cmd, query.Outbox), "each event")
 }
 
 func outboxPrinter() printer[store.OutboxEntry] {

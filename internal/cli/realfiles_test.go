@@ -100,11 +100,11 @@ func TestRealTraceRing(t *testing.T) {
 // --raw prints what is stored, byte for byte.
 func TestRealFilesRaw(t *testing.T) {
 	w := on(t, "harel-shop.db")
-	stored := query(t, w.store, "SELECT entry FROM trace WHERE execution_id = 'order-long' ORDER BY idx")
+	stored := columnOf(t, w.store, "SELECT entry FROM trace WHERE execution_id = 'order-long' ORDER BY idx")
 	if got := w.ok("trace", "order-long", "--raw"); got != strings.Join(stored, "\n")+"\n" {
 		t.Error("trace --raw differs from what is stored")
 	}
-	stored = query(t, w.store, "SELECT data FROM executions ORDER BY id")
+	stored = columnOf(t, w.store, "SELECT data FROM executions ORDER BY id")
 	if got := w.ok("executions", "--raw"); got != strings.Join(stored, "\n")+"\n" {
 		t.Error("executions --raw differs from what is stored")
 	}
@@ -167,7 +167,7 @@ func TestBadValues(t *testing.T) {
 func TestBigNumbersKeepTheirDigits(t *testing.T) {
 	w := on(t, "harel-bad-values.db")
 	for _, id := range []string{"big-int", "big-int-2"} {
-		stored := query(t, w.store, "SELECT data FROM executions WHERE id = '"+id+"'")[0]
+		stored := columnOf(t, w.store, "SELECT data FROM executions WHERE id = '"+id+"'")[0]
 		same(t, id+", raw", w.ok("execution", id, "--raw"), stored+"\n")
 		got := store.JSON(w.ok("execution", id, "--json")).Get("context")
 		if want, _ := store.Strict(store.JSON(stored).Get("context")); got != want {

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"treering/store"
+	"treering/store/query"
 )
 
 func (a *app) sessionsCommand() *cobra.Command {
@@ -15,15 +17,34 @@ func (a *app) sessionsCommand() *cobra.Command {
 		Short: "List the sessions",
 		Long:  "List the live sessions in the order of their ids. Expired ones are not shown.",
 		Example: `treering sessions
-treering sessions --not-kind upload-cache --json`,
+treering sessions --not-kind upload-cache --json
+treering sessions --filter 'before:+1h'`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			if !cmd.Flags().Changed("kind") {
 				filter.Kinds = nil
 			}
+			q, err := a.filter(query.Sessions)
+			if err != nil {
+				return err
+			}
+			m, err := a.matching(q)
+			if err != nil {
+				return err
+			}
+			pre := q.Pushdown().Sessions
+			if filter.Kinds == nil {
+				filter.Kinds = pre.Kinds
+			}
+			filter.NotKinds = slices.Concat(filter.NotKinds, pre.NotKinds)
+			var row query.SessionRow
+			match := func(s store.SessionInfo) (query.Result, error) {
+				row.Session = &s
+				return m.Match(&row), nil
+			}
 			return a.withTrees(ctx, reading, func(ts store.TreeStore) error {
-				return list(a, a.sessionPrinter(), func(p store.PageRequest) (store.Page[store.SessionInfo], error) {
+				return siftedList(a, q, a.sessionPrinter(), match, func(p store.PageRequest) (store.Page[store.SessionInfo], error) {
 					return ts.ListSessions(ctx, filter, p)
 				})
 			})
@@ -31,7 +52,7 @@ treering sessions --not-kind upload-cache --json`,
 	}
 	cmd.Flags().StringArrayVar(&filter.Kinds, "kind", nil, "only sessions of this `KIND`; may be repeated")
 	cmd.Flags().StringArrayVar(&filter.NotKinds, "not-kind", nil, "no sessions of this `KIND`; may be repeated")
-	return cmd
+	return a.filterFlag(cmd, query.Sessions)
 }
 
 func (a *app) sessionPrinter() printer[store.SessionInfo] {

@@ -6,24 +6,39 @@ import (
 	"github.com/spf13/cobra"
 
 	"treering/store"
+	"treering/store/query"
 )
 
 func (a *app) spawnsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "spawns",
-		Short:   "List the child executions that await their creation",
-		Example: `treering spawns --json`,
-		Args:    exactly(),
+		Use:   "spawns",
+		Short: "List the child executions that await their creation",
+		Example: `treering spawns --json
+treering spawns --filter 'parent:order-4 or context.limit>100'`,
+		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
+			q, err := a.filter(query.Spawns)
+			if err != nil {
+				return err
+			}
+			m, err := a.matching(q)
+			if err != nil {
+				return err
+			}
+			var row query.SpawnRow
+			match := func(e store.SpawnEntry) (query.Result, error) {
+				row.Entry = &e
+				return m.Match(&row), nil
+			}
 			return a.withExecutions(ctx, reading, func(es store.ExecutionStore) error {
-				return list(a, spawnPrinter(), func(p store.PageRequest) (store.Page[store.SpawnEntry], error) {
-					return es.ListSpawns(ctx, store.QueueFilter{}, p)
+				return siftedList(a, q, spawnPrinter(), match, func(p store.PageRequest) (store.Page[store.SpawnEntry], error) {
+					return es.ListSpawns(ctx, q.Pushdown().Queue, p)
 				})
 			})
 		},
 	}
-	return a.rawFlag(cmd, "each context")
+	return a.rawFlag(a.filterFlag(cmd, query.Spawns), "each context")
 }
 
 func spawnPrinter() printer[store.SpawnEntry] {

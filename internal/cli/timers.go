@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"treering/store"
+	"treering/store/query"
 )
 
 func (a *app) timersCommand() *cobra.Command {
@@ -16,24 +17,38 @@ func (a *app) timersCommand() *cobra.Command {
 		Long: "List the armed timers, the next one first. FIRE_AT is in epoch seconds and exact: it is what " +
 			"treering fire wants to hear.",
 		Example: `treering timers --due
+treering timers --filter 'before:+1h not path:@ttl'
 treering timers --json`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			var filter store.QueueFilter
+			q, err := a.filter(query.Timers)
+			if err != nil {
+				return err
+			}
+			m, err := a.matching(q)
+			if err != nil {
+				return err
+			}
+			var row query.TimerRow
+			match := func(t store.Timer) (query.Result, error) {
+				row.Timer = &t
+				return m.Match(&row), nil
+			}
+			filter := q.Pushdown().Queue
 			if due {
 				now := epoch(a.now())
 				filter.DueBy = &now
 			}
 			return a.withExecutions(ctx, reading, func(es store.ExecutionStore) error {
-				return list(a, a.timerPrinter(), func(p store.PageRequest) (store.Page[store.Timer], error) {
+				return siftedList(a, q, a.timerPrinter(), match, func(p store.PageRequest) (store.Page[store.Timer], error) {
 					return es.ListTimers(ctx, filter, p)
 				})
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&due, "due", false, "only those that are due")
-	return cmd
+	return a.filterFlag(cmd, query.Timers)
 }
 
 func (a *app) timerPrinter() printer[store.Timer] {

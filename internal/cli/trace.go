@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"treering/store"
+	"treering/store/query"
 )
 
 func (a *app) traceCommand() *cobra.Command {
@@ -17,10 +18,26 @@ func (a *app) traceCommand() *cobra.Command {
 		Long: "List the steps in an execution's trace ring, oldest first. The index climbs from 0 and survives trimming, so it tells " +
 			"how many older steps are gone. A ring can outlive its execution, and the other way round.",
 		Example: `treering trace order-long
-treering trace order-long --json`,
+treering trace order-long --json
+treering trace order-long --filter 'event:Timeout to:Payment'`,
 		Args: exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			q, err := a.filter(query.Steps)
+			if err != nil {
+				return err
+			}
+			m, err := a.matching(q)
+			if err != nil {
+				return err
+			}
+			match := func(t store.TraceEntry) (query.Result, error) {
+				step := store.Step{}
+				if t.Bad == nil {
+					step = t.Step()
+				}
+				return m.Match(&query.StepRow{Index: t.Index, Step: &step, Bad: t.Bad}), nil
+			}
 			return a.withExecutions(ctx, reading, func(es store.ExecutionStore) error {
 				steps, err := es.ReadTrace(ctx, args[0])
 				if err != nil {
@@ -33,11 +50,11 @@ treering trace order-long --json`,
 						return err
 					}
 				}
-				return list(a, tracePrinter(), items(steps...))
+				return siftedList(a, q, tracePrinter(), match, items(steps...))
 			})
 		},
 	}
-	return a.rawFlag(cmd, "each step")
+	return a.rawFlag(a.filterFlag(cmd, query.Steps), "each step")
 }
 
 func tracePrinter() printer[store.TraceEntry] {

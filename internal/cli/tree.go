@@ -10,23 +10,33 @@ import (
 
 	"treering/internal/term"
 	"treering/store"
+	"treering/store/query"
 	"treering/treeview"
 )
 
 func (a *app) treeCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "tree SESSION",
 		Short: "Draw the tree of a session",
 		Long: "Draw the tree of a session. Straight runs do not indent; indent grows where it branches. --json lists the nodes in the " +
-			"same order, parents first and children by id, depth counting the edges from the root.",
+			"same order, parents first and children by id, depth counting the edges from the root. With a filter a node hangs on its " +
+			"nearest ancestor that is shown, and says how many lie between; its parent and depth remain what they are.",
 		Example: `treering tree example
-treering tree example --json`,
+treering tree example --json
+treering tree example --filter 'forks() or heads()'`,
 		Args: exactly("SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			q, err := a.filter(query.Nodes)
+			if err != nil {
+				return err
+			}
 			return a.withTrees(ctx, reading, func(ts store.TreeStore) error {
-				t, err := readTree(ctx, ts, args[0])
+				t, err := readTree(ctx, ts, args[0], q.Needs().Data)
 				if err != nil {
+					return err
+				}
+				if err := a.siftTree(t, q, args[0]); err != nil {
 					return err
 				}
 				if a.json {
@@ -36,6 +46,7 @@ treering tree example --json`,
 			})
 		},
 	}
+	return a.filterFlag(cmd, query.Nodes)
 }
 
 // tree is a whole session in memory: its shape, and the titles that the shape
@@ -43,49 +54,113 @@ treering tree example --json`,
 type tree struct {
 	index  *treeview.Index
 	titles []string // by treeview.Ref
+	data   []store.JSON
+
+	sifted bool
+	match  treeview.Set // what a filter selects, where sifted
 }
 
-func (t *tree) add(n store.Node) error {
+func (t *tree) add(n store.Node) {
 	ref, _ := t.index.Add(treeview.EntryOf(n))
 	if grow := int(ref) + 1 - len(t.titles); grow > 0 {
 		t.titles = append(t.titles, make([]string, grow)...)
 	}
 	t.titles[ref] = n.Title()
+	if t.data == nil {
+		return
+	}
+	if grow := int(ref) + 1 - len(t.data); grow > 0 {
+		t.data = append(t.data, make([]store.JSON, grow)...)
+	}
+	t.data[ref] = n.Data
+}
+
+// readTree reads a session, and the data of its nodes where that is asked for.
+func readTree(ctx context.Context, ts store.TreeStore, session string, withData bool) (*tree, error) {
+	t := &tree{index: treeview.New(treeview.ByID)}
+	if withData {
+		t.data = []store.JSON{""}
+	}
+	if err := readIndex(ctx, ts, session, t.index, t.add); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// siftTree finds out which nodes a query selects.
+func (a *app) siftTree(t *tree, q *query.Query, session string) error {
+	if q.Empty() {
+		return nil
+	}
+	m, err := a.bindTree(q, t.index, missingNode(session))
+	if err != nil {
+		return err
+	}
+	t.sifted = true
+	var at treeview.Ref
+	row := query.NodeRow{Data: func() store.JSON { return t.data[at] }}
+	looked, noTime := 0, 0
+	for ref := range t.index.Walk() {
+		if !t.index.Known(ref) {
+			continue
+		}
+		at = ref
+		row.ID, row.Kind, row.Title, row.Ref, row.Parent = t.index.ID(ref), t.index.Kind(ref), t.titles[ref], int32(ref), t.parent(ref)
+		looked++
+		switch m.Match(&row) {
+		case query.Yes:
+			t.match.Add(ref)
+		case query.NoTime:
+			noTime++
+		case query.No:
+		}
+	}
+	a.sayCounts(t.match.Len(), looked, noTime)
 	return nil
 }
 
-func readTree(ctx context.Context, ts store.TreeStore, session string) (*tree, error) {
-	t := &tree{index: treeview.New(treeview.ByID)}
+// parent is the id that a node names as its parent's.
+func (t *tree) parent(ref treeview.Ref) *string {
+	above := t.index.Parent(ref)
+	if named, cyclic := t.index.Cyclic(ref); cyclic {
+		above = named
+	}
+	if above == 0 {
+		return nil
+	}
+	id := t.index.ID(above)
+	return &id
+}
+
+// readIndex reads the nodes of a session; add puts each into the index.
+func readIndex(ctx context.Context, ts store.TreeStore, session string, index *treeview.Index, add func(store.Node)) error {
 	err := store.All(func(p store.PageRequest) (store.Page[store.Node], error) {
 		return ts.ListNodes(ctx, session, p)
-	}, t.add)
+	}, func(n store.Node) error { add(n); return nil })
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// Pages are live reads: a node may have come whose parent came too, behind the
 	// cursor. Each round reaches one generation up and ends with the root.
 	for asked := map[string]bool{}; ; {
 		var ids []string
-		for ref := range t.index.Walk() {
-			if id := t.index.ID(ref); !t.index.Known(ref) && !asked[id] {
+		for ref := range index.Walk() {
+			if id := index.ID(ref); !index.Known(ref) && !asked[id] {
 				asked[id] = true
 				ids = append(ids, id)
 			}
 		}
 		if len(ids) == 0 {
-			return t, nil
+			return nil
 		}
 		for batch := range slices.Chunk(ids, store.MaxNodeIDs) {
 			nodes, err := ts.Nodes(ctx, session, batch)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			for _, n := range nodes {
-				if n == nil {
-					continue
-				}
-				if err := t.add(*n); err != nil {
-					return nil, err
+				if n != nil {
+					add(*n)
 				}
 			}
 		}
@@ -99,19 +174,12 @@ func (a *app) treeLines(t *tree) error {
 		if a.limit > 0 && shown == a.limit {
 			break
 		}
-		if !t.index.Known(ref) {
+		if !t.index.Known(ref) || t.sifted && !t.match.Has(ref) {
 			continue // a parent that is missing is no node of the session
 		}
 		shown++
 		l.b = l.b[:0]
-		l.text("id", t.index.ID(ref))
-		if named, cyclic := t.index.Cyclic(ref); cyclic {
-			l.text("parent_id", t.index.ID(named))
-		} else if parent := t.index.Parent(ref); parent != 0 {
-			l.text("parent_id", t.index.ID(parent))
-		} else {
-			l.null("parent_id")
-		}
+		l.text("id", t.index.ID(ref)).optional("parent_id", t.parent(ref))
 		l.text("kind", t.index.Kind(ref)).integer("depth", int64(depth)).text("title", t.titles[ref])
 		if err := a.out.jsonLine(&l); err != nil {
 			return err
@@ -128,6 +196,13 @@ func (a *app) drawTree(t *tree) error {
 		return nil
 	}
 	flat := treeview.NewFlat(t.index, treeview.Runs)
+	if t.sifted {
+		if t.match.Len() == 0 && a.out.terminal {
+			return a.out.raw("nothing matches\n")
+		}
+		flat.SetFilter(t.match, treeview.Elided)
+		flat.Rebuild()
+	}
 	// Every line ends with the id: it is what the other commands want to hear.
 	label := func(ref treeview.Ref) term.Text {
 		if !t.index.Known(ref) {

@@ -279,7 +279,7 @@ func (c *checker) call(n *callNode) expr {
 		return c.fail(at, fmt.Sprintf("there is no function %q", name), c.functionHint(name))
 	}
 	if !c.subject.isTree() {
-		return c.fail(at, fmt.Sprintf("%s() is of nodes and executions, and this is a list of %s", name, c.subject.entries()), "")
+		return c.fail(at, fmt.Sprintf("%s() is of nodes and executions, and this is a list of %s", name, c.subject.Entries()), "")
 	}
 	e := &call{function: f}
 	switch takes := f.info().takesID; {
@@ -367,7 +367,7 @@ func (c *checker) field(name string, at int, whole string) (field, bool) {
 	case !ok:
 		c.fail(at, fmt.Sprintf("there is no field %q", name), c.fieldHint(name, whole))
 	case !f.of(c.subject):
-		c.fail(at, fmt.Sprintf("%s is of %s, and this is a list of %s", name, listSubjects(f), c.subject.entries()), c.otherDocument(f))
+		c.fail(at, fmt.Sprintf("%s is of %s, and this is a list of %s", name, listSubjects(f), c.subject.Entries()), c.otherDocument(f))
 	default:
 		return f, true
 	}
@@ -401,7 +401,7 @@ func listSubjects(f field) string {
 	var of []string
 	for _, s := range Subjects() {
 		if f.of(s) {
-			of = append(of, s.entries())
+			of = append(of, s.Entries())
 		}
 	}
 	if n := len(of) - 1; n > 0 {

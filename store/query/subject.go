@@ -30,8 +30,8 @@ func (s Subject) String() string {
 	return subjectNames[s]
 }
 
-// entries is the subject in the middle of a sentence.
-func (s Subject) entries() string {
+// Entries is the subject in the middle of a sentence.
+func (s Subject) Entries() string {
 	if s == Outbox {
 		return "outbox entries"
 	}
@@ -307,7 +307,7 @@ func Help(s Subject) string {
 	for i, f := range words {
 		names[i] = f.info().name
 	}
-	line := func(tag, about string) { fmt.Fprintf(&b, "%-16s  %s\n", tag, about) }
+	line := func(tag, about string) { fmt.Fprintf(&b, "%-18s  %s\n", tag, about) }
 	line("word", "letters in that order in "+strings.Join(names, ", "))
 	line(`"words"`, "exactly that text in one of them")
 	for _, f := range fieldsOf(s) {
@@ -335,6 +335,6 @@ func Help(s Subject) string {
 			line(info.name+"("+arg+")", info.about)
 		}
 	}
-	line("not, or, ( )", "combine; what stands side by side must all be true")
+	line("not, or", "combine, with parentheses; what stands side by side must all be true")
 	return strings.TrimRight(b.String(), "\n")
 }

@@ -151,7 +151,7 @@ func viewOf(members map[string]any, at viewPlace) (View, error) {
 		return View{}, &ViewError{at.of("filter"), name, "filter: ", err}
 	}
 	if v.Sort, ok = sortOf(texts["sort"], v.Subject); !ok {
-		return fail("sort", "%s cannot be sorted by %q; they can by %s", v.Subject.entries(), texts["sort"], strings.Join(Sorts(v.Subject), ", "))
+		return fail("sort", "%s cannot be sorted by %q; they can by %s", v.Subject.Entries(), texts["sort"], strings.Join(Sorts(v.Subject), ", "))
 	}
 	return v, nil
 }
