@@ -206,6 +206,12 @@ func (f *appendForm) aim() {
 		rows = append(rows, row("parent", "none: it becomes the root"))
 	default:
 		rows = append(rows, row("parent", *f.node.ParentID))
+		x := f.m.tree.widget.Index()
+		if r, ok := x.Find(*f.node.ParentID); ok && f.m.tree.of.id == f.session {
+			title := row("", x.Kind(r)+"  "+x.Title(r))
+			title.style, title.short = f.m.theme.Dim, true
+			rows = append(rows, title)
+		}
 	}
 	if f.kept {
 		from := "what was typed before and not written"
@@ -300,6 +306,9 @@ func (f *appendForm) prepared() store.Node {
 }
 
 func (f *appendForm) command() string {
+	if f.invalid() != "" {
+		return "" // there is none that would do it
+	}
 	n := f.prepared()
 	where := []string{"--root"}
 	if n.ParentID != nil {

@@ -62,7 +62,7 @@ const dialogLabel = 10
 
 // maxFieldCells is how much of a field is shown where it is not edited. The
 // command has all of it.
-const maxFieldCells = 1000
+const maxFieldCells = 400
 
 // dialogLine is one line of a dialog: of a row, or of the field being edited.
 type dialogLine struct {

@@ -2,12 +2,14 @@ package ui
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/exp/golden"
 
+	"treering/store"
 	"treering/store/locate"
 )
 
@@ -59,21 +61,44 @@ func TestScreens(t *testing.T) {
 
 func TestDialogScreens(t *testing.T) {
 	for name, keys := range map[string][]string{
-		"append":      {"2", "j", "a"},
-		"ttl":         {"t"},
-		"acknowledge": {"6", "w", "A"},
-		"spawn":       {"6", "w", "l", "A"},
-		"fire":        {"6", "w", "l", "l", "G", "f"},
-		"suspend":     {"l", "s"},
+		"append":          {"2", "j", "a"},
+		"append-mistake":  {"2", "j", "a", "wait", "{", "1"},
+		"append-question": {"2", "j", "a", "wait", "enter", "enter"},
+		"ttl":             {"t"},
+		"create":          {"+"},
+		"delete":          {"D"},
+		"purge-expired":   {"X"},
+		"name":            {"2", "j", "b"},
+		"acknowledge":     {"6", "w", "A"},
+		"spawn":           {"6", "w", "l", "A"},
+		"fire":            {"6", "w", "l", "l", "G", "f"},
+		"suspend":         {"l", "s"},
+		"cancel":          {"l", "C"},
+		"purge":           {"l", "j", "j", "P"},
+		"log":             {"6", "w", "A", "wait", "y", "A", "wait", "n", "1", "t", "wait", "n", "o", "n", "e", "enter", "wait", "y", "L"},
 	} {
-		for _, size := range [][2]int{{80, 24}, {40, 12}} {
+		for _, size := range [][2]int{{80, 24}, {200, 60}, {40, 12}} {
 			t.Run(fmt.Sprintf("%s/%dx%d", name, size[0], size[1]), func(t *testing.T) {
-				d := open(t, seeded(t), size[0], size[1]).asFile().press(keys...).advance(time.Second)
+				o := seeded(t)
+				_, err := o.Trees.CreateSession(t.Context(), "old", "session", store.Seconds(0))
+				must(t, err)
+				d := open(t, o, size[0], size[1]).asFile()
+				for _, k := range keys {
+					if k == "wait" {
+						d.settled()
+						for d.m.dialog != nil && !d.m.dialog.editing() && d.m.dialog.unread() > 0 {
+							d.press("pgdown")
+						}
+						continue
+					}
+					d.press(k)
+				}
+				d.advance(time.Second)
 				if d.m.dialog == nil {
 					t.Fatalf("no dialog\n%s", d.text())
 				}
 				text := d.text()
-				if name == "append" {
+				if strings.HasPrefix(name, "append") {
 					text = maskIDs(text)
 				}
 				golden.RequireEqual(t, text)

@@ -155,7 +155,7 @@ func openCreate(m *Model, _ string) tea.Cmd {
 		{label: "root", input: data, empty: "none: an empty tree; or the data of its root, {…}", optional: true, fault: func() (int, bool) {
 			return check.at, check.at >= 0 && check.rev == data.Rev()
 		}},
-		{label: "root kind", input: rootKind, optional: true},
+		{label: "its kind", input: rootKind, optional: true},
 	}
 	d.changed = func(*Model) tea.Cmd { return checkArea(data, &check, &checking) }
 	lives := func() (*float64, error) {
@@ -194,7 +194,8 @@ func openCreate(m *Model, _ string) tea.Cmd {
 		}
 		return cmd
 	}
-	there := func() bool { return found.read && looked == name.Text() }
+	tried := "" // a session that may be there by our own doing
+	there := func() bool { return found.read && looked == name.Text() && tried != looked }
 	d.effect = func() []dialogRow {
 		said := "an empty session"
 		seconds, err := lives()
@@ -212,8 +213,8 @@ func openCreate(m *Model, _ string) tea.Cmd {
 		return []dialogRow{row("effect", said)}
 	}
 	d.command = func() string {
-		if name.Empty() {
-			return ""
+		if d.invalid() != "" {
+			return "" // there is none that would do it
 		}
 		flags := []string{"--kind", kind.Text()}
 		if text := strings.TrimSpace(ttl.Text()); text != "" {
@@ -245,7 +246,7 @@ func openCreate(m *Model, _ string) tea.Cmd {
 		case check.err != nil:
 			return "root: " + check.err.Error()
 		default:
-			if err := store.CheckID("root kind", n.Kind); err != nil {
+			if err := store.CheckID("kind of the root", n.Kind); err != nil {
 				return err.Error()
 			}
 		}
@@ -261,6 +262,7 @@ func openCreate(m *Model, _ string) tea.Cmd {
 	}
 	d.write = func() func(context.Context) outcome {
 		id, of := name.Text(), kind.Text()
+		tried = id
 		seconds, err := lives()
 		n, rooted := prepared()
 		return func(ctx context.Context) outcome {
