@@ -297,6 +297,7 @@ func (r *LineReader) Read(ctx context.Context, h Head, _ *Scan) (*Scan, error) {
 		return f.last, nil
 	}
 	scan := f.scanner.Scan()
+	scan.Report = scan.Report.Clone()
 	scan.Report.Unreadable += f.unread.Unreadable
 	for _, w := range f.unread.Warnings {
 		scan.Report.Warn(w)

@@ -10,6 +10,8 @@ package foreign
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"treering/store"
 )
@@ -53,6 +55,8 @@ const (
 	// Quiet marks records that a reader of the conversation skips: labels, progress,
 	// usage.
 	Quiet
+	// Prompt marks what a person asked.
+	Prompt
 	// TooLong marks a record that was not loaded: its body says only how long it is.
 	TooLong
 )
@@ -87,18 +91,33 @@ const maxWarnings = 200
 
 // Report counts what was found. A reader fills in what it sees, [Build] the rest.
 type Report struct {
-	Records    int64 // that became nodes
-	Duplicates int64 // stored again unchanged, and shown once
-	Renamed    int64 // other contents under an id that was taken, shown as ID#2
-	Orphans    int64 // their parent is not there
-	Cycles     int64 // cut
-	Roots      int64 // without a parent, the header apart
-	Chained    int64 // linked in the order of storage, because no link in the source resolves
-	Unreadable int64 // lines or rows that are no records: torn, not JSON, not an object
-	Skipped    int64 // records that are no nodes, by design of the format
-	Others     map[string]int64
+	Records    int64            // that became nodes
+	Duplicates int64            // stored again unchanged, and shown once
+	Renamed    int64            // other contents under an id that was taken, shown as ID#2
+	Orphans    int64            // their parent is not there
+	Cycles     int64            // cut
+	Roots      int64            // without a parent, the header apart
+	Chained    int64            // linked in the order of storage, because no link in the source resolves
+	Unreadable int64            // lines or rows that are no records: torn, not JSON, not an object
+	Skipped    int64            // records that are no nodes, by design of the format
+	Others     map[string]int64 // of those, by what they are
+	Totals     Totals
 	Warnings   []Warning
 	Dropped    int64 // warnings that are counted only
+}
+
+// Totals are what a session says it used, each message counted once.
+type Totals struct {
+	Messages, Input, Output, CacheRead, CacheWrite int64   // tokens, but for the messages
+	Cost                                           float64 // in the currency that the program counts in
+	Models                                         map[string]int64
+}
+
+// Clone returns a report that shares nothing with this one.
+func (r Report) Clone() Report {
+	r.Others, r.Totals.Models = maps.Clone(r.Others), maps.Clone(r.Totals.Models)
+	r.Warnings = slices.Clone(r.Warnings)
+	return r
 }
 
 // Warn adds a warning.
@@ -126,6 +145,7 @@ type Head struct {
 	Title   string
 	Project string  // the folder that it is about
 	Updated float64 // epoch seconds, 0 unknown
+	Parent  string  // the session that it was made from or for, "" none
 	Path    string
 	Size    int64 // in bytes, -1 unknown
 }

@@ -38,7 +38,11 @@ type Scan struct {
 	Active  int     // the record that the program would go on from; -1: none
 	Labels  map[int][]string
 	Report  Report
-	Resume  any // the reader's own
+	// Facts are added to the data of the root.
+	Facts []store.Member
+	// Mark, where it is not nil, may set the flags of the built tree's records, and
+	// returns the active node, or -1.
+	Mark func(*Tree) int32
 }
 
 // Store serves the sessions of a reader as a read-only store.TreeStore. Nodes come
@@ -143,12 +147,9 @@ func (s *Store) open(ctx context.Context, id string) (*session, error) {
 	if scan == prior { // nothing new
 		now.tree, now.marks, now.at = was.tree, was.marks, was.at
 	} else {
-		report := scan.Report
-		report.Warnings = slices.Clone(report.Warnings)
+		report := scan.Report.Clone()
 		now.tree = Build(BuildOptions{Session: id, Source: scan.Source, Header: scan.Header, Chain: scan.Chain}, scan.Records, &report)
-		built := *scan
-		built.Report = report
-		now.tree.report = &built.Report
+		now.tree.report = &report
 		now.marks = map[int32][]string{}
 		for i, names := range scan.Labels {
 			n := now.tree.Of(i)
@@ -156,6 +157,9 @@ func (s *Store) open(ctx context.Context, id string) (*session, error) {
 		}
 		if scan.Active >= 0 && scan.Active < len(scan.Records) {
 			now.at = now.tree.Of(scan.Active)
+		}
+		if scan.Mark != nil {
+			now.at = scan.Mark(now.tree)
 		}
 	}
 	s.keep(id, now)
@@ -514,6 +518,9 @@ func (s *Store) node(ctx context.Context, o *session, n int32) (store.Node, erro
 		add("failed", "true")
 	}
 	members = append(members, o.tree.Facts(n)...)
+	if n == o.tree.Root() {
+		members = append(members, o.scan.Facts...)
+	}
 	if rec, ok := o.tree.Record(n); ok {
 		body := store.ObjectOf(store.Member{Key: "not_loaded", Value: "true"}, store.Member{Key: "bytes", Value: store.JSON(strconv.FormatInt(rec.Place.Length, 10))})
 		if rec.Flags&TooLong == 0 {

@@ -146,6 +146,7 @@ func (s *scanner) Add(j store.JSON, at foreign.Place, size int64) {
 		rec.ID = fmt.Sprintf("line-%d", s.lines)
 	}
 	describe(&rec, j)
+	s.usage(j)
 	switch kind {
 	case "session_info":
 		s.title = text(j, "name")
@@ -177,6 +178,31 @@ func (s *scanner) entry(rec foreign.Record, parent string, named bool) {
 	s.recs = append(s.recs, rec)
 }
 
+// usage adds what a message cost.
+func (s *scanner) usage(j store.JSON) {
+	m := j.Get("message")
+	u := m.Get("usage")
+	if u.Kind() != store.Object {
+		return
+	}
+	t := &s.r.Totals
+	t.Messages++
+	for key, n := range map[string]*int64{"input": &t.Input, "output": &t.Output, "cacheRead": &t.CacheRead, "cacheWrite": &t.CacheWrite} {
+		if v, ok := u.Get(key).Int64(); ok {
+			*n += v
+		}
+	}
+	if cost, ok := u.At("cost", "total").Float64(); ok {
+		t.Cost += cost
+	}
+	if model := text(m, "model"); model != "" {
+		if t.Models == nil {
+			t.Models = map[string]int64{}
+		}
+		t.Models[model]++
+	}
+}
+
 // label gives a node a name, or takes it away.
 func (s *scanner) label(target, name string) {
 	if _, known := s.labels[target]; !known && target != "" {
@@ -188,11 +214,6 @@ func (s *scanner) label(target, name string) {
 // Scan implements foreign.LineScanner.
 func (s *scanner) Scan() *foreign.Scan {
 	out := &foreign.Scan{Records: s.recs[:len(s.recs):len(s.recs)], Source: "pi", Chain: true, Title: s.title, Active: len(s.recs) - 1, Report: s.r, Labels: map[int][]string{}}
-	out.Report.Others = map[string]int64{}
-	for k, n := range s.r.Others {
-		out.Report.Others[k] = n
-	}
-	out.Report.Warnings = s.r.Warnings[:len(s.r.Warnings):len(s.r.Warnings)]
 	if out.Title == "" {
 		out.Title = s.prompt
 	}
