@@ -12,7 +12,7 @@ func TestPreselectIsASuperset(t *testing.T) {
 	statuses := []string{
 		``, `"status":"FAILED"`, `"status" : "failed"`, `"status":"\u0046AILED"`, `"st\u0061tus":"FAILED"`, `"status":"FAILED","status":"DONE"`,
 		`"status":"DONE","status":"FAILED"`, `"status":null`, `"status":7`, `"status":"a/b"`, `"status":"a\/b"`, `"status":"\u212Aelvin"`, "\"status\":\"\u212Aelvin\"",
-		`"status":"x\"y"`, `"status":["FAILED"]`, `"status":{"status":"FAILED"}`, `"\"status":"FAILED"`, `"k":"status","status":"PENDING"`, `"key":"status"`,
+		`"status":"x\"y"`, `"status":["FAILED"]`, `"status":{"status":"FAILED"}`, `"mystatus":"FAILED"`, `"mystatus":"DONE","status":"FAILED"`, `"status":"DONE","mystatus":"FAILED"`, `"\"status":"FAILED"`, `"k":"status","status":"PENDING"`, `"key":"status"`,
 	}
 	parents := []string{``, `"parent_id":"p"`, `"parent_id":"\u0070"`, `"parent_id":"a\"b"`, `"parent_id":null`, `"parent_id":3`, `"parent_id":"p","parent_id":"q"`}
 	others := []string{``, `"context":{"status":"FAILED","parent_id":"p"}`, `"context":{"t":"\"status\":\"FAILED\""}`, `"x":[{"status":"DONE"}]`, `"error":"a\nb"`, `"outcome":5`, `"x":[1,{"y":"}]"}]`}
