@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
@@ -170,4 +171,27 @@ func mustOpen(t testing.TB, name string) *locate.Opened {
 	must(t, err)
 	t.Cleanup(func() { must(t, o.Close()) })
 	return o
+}
+
+// One key in the middle of a value: what Update and View cost together.
+func BenchmarkMoveInADetail(b *testing.B) {
+	for name, items := range map[string]int{"16KiB": 140, "16MiB": 140_000} {
+		b.Run(name, func(b *testing.B) {
+			var j strings.Builder
+			j.WriteString(`{"items":[0`)
+			for i := range items {
+				fmt.Fprintf(&j, `,{"id":"rec-%06d","title":"python3 tools/port.py --module %d","score":%d.25,"tags":["a","b",%d],"note":null}`, i, i, i, i%13)
+			}
+			j.WriteString("]}")
+			d, _ := nodeWith(b, store.JSON(j.String()), 200, 60)
+			d.press("z", "/").typed(fmt.Sprintf("rec-%06d", items/2)).press("enter")
+			keys := [2]tea.Msg{keyMsg("pgdown"), keyMsg("pgup")}
+			i := 0
+			for b.Loop() {
+				d.m.Update(keys[i&1])
+				d.m.View()
+				i++
+			}
+		})
+	}
 }

@@ -210,7 +210,7 @@ func (v *View) putMatches(l *paint.Line, s Span) {
 		// What is in a text was sanitised, and so its width is that of its parts.
 		from := v.look.Term.Sanitise(text[:at+i]).Width()
 		to := from + v.look.Term.Sanitise(text[at+i:at+i+n]).Width()
-		l.Put(s.Style, s.Text.Cut(done, from)).Put(v.look.Theme.Key, s.Text.Cut(from, to))
+		l.Put(s.Style, s.Text.Cut(done, from)).Put(v.look.Theme.Match, s.Text.Cut(from, to))
 		done, at = to, at+i+n
 	}
 	l.Put(s.Style, s.Text.Cut(done, s.Text.Width()))

@@ -213,5 +213,10 @@ func (v *View) Show(h Hit) {
 	v.kept = nil
 	v.cursor = place{line: h.line, off: max(h.at-skip(v.stack, h.line), 0)}
 	v.found, v.foundAt = v.cursor, h.at
+	// What is found outside the window comes to its middle, with what is around it.
+	here, top := v.spotOf(v.cursor), v.spotOf(v.within(v.top))
+	if less(here, top) || less(v.walk(top, v.height-1), here) {
+		v.top = v.placeOf(v.walk(here, -v.height/2))
+	}
 	v.settle()
 }

@@ -71,12 +71,19 @@ func indexed(ctx context.Context, j store.JSON, doc *store.Doc) (*Value, error) 
 func (v *Value) measure() int {
 	n := 0
 	for t := range v.doc.Len() {
+		kind := v.doc.Kind(t)
+		if kind == store.String {
+			_, end := v.doc.Span(t)
+			if rest := strings.TrimLeft(string(v.text[end:min(end+8, len(v.text))]), " \t\r\n"); strings.HasPrefix(rest, ":") {
+				continue // a key
+			}
+		}
 		n++
-		if v.doc.Kind(t) >= store.Array && v.doc.Next(t) > t+1 {
+		if kind >= store.Array && v.doc.Next(t) > t+1 {
 			n++
 		}
 	}
-	return n // keys are counted too: somewhat too many
+	return n // more where much white space is before a colon
 }
 
 func (v *Value) add(tok, up, ord int32) {

@@ -89,6 +89,7 @@ func (p palette) look(t *testing.T, s Style) (text, bg rgbColour) {
 			bold = true
 		case n == 2:
 			dim = true
+		case n == 4: // underlined: the colours stay
 		case n == 7:
 			reverse = true
 		case n >= 30 && n <= 37:
@@ -250,7 +251,7 @@ func TestNoMeaningRestsOnColour(t *testing.T) {
 		}
 		for _, s := range theme.Styles() {
 			for _, p := range strings.Split(strings.Trim(string(s), "\x1b[m"), ";") {
-				if p != "" && p != "1" && p != "2" && p != "7" {
+				if p != "" && p != "1" && p != "2" && p != "4" && p != "7" {
 					t.Errorf("mono has the style %q", s)
 				}
 			}

@@ -77,6 +77,7 @@ func sixteen(env []string) Scheme {
 // colour sets the styles.
 func (t *Theme) colour(s Scheme) {
 	t.Bold, t.Key, t.ReadOnly, t.Title = SGR("1"), SGR("1"), SGR("1"), ""
+	t.Match = SGR("1;4")
 	switch s {
 	case Light16:
 		t.Dim, t.Border, t.Selected = SGR("2"), SGR("2"), SGR("7")

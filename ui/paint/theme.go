@@ -13,6 +13,7 @@ import (
 type Theme struct {
 	Dim, Bold, Key                      Style
 	Selected                            Style // the selected row of the focused pane
+	Match                               Style // what is searched for
 	Border, BorderFocus                 Style
 	Title, TitleFocus                   Style
 	Error, Warn, Good, Info             Style
@@ -59,7 +60,7 @@ func New(s Scheme, ascii bool) *Theme {
 func (t *Theme) Styles() []Style {
 	return []Style{
 		t.Dim, t.Bold, t.Key, t.Selected, t.Border, t.BorderFocus, t.Title, t.TitleFocus, t.Error, t.Warn, t.Good, t.Info,
-		t.Added, t.Removed, t.Changed, t.ReadOnly, t.Writable,
+		t.Added, t.Removed, t.Changed, t.ReadOnly, t.Writable, t.Match,
 	}
 }
 
