@@ -120,7 +120,7 @@ func (s *sifting[T]) page(r store.PageRequest, fetch func(store.PageRequest) (st
 // sayCounts tells somebody at a terminal how much was looked at.
 func (a *app) sayCounts(shown, looked, noTime int) {
 	f, ok := a.stderr.(*os.File)
-	if !ok || !term.IsTerminal(f) {
+	if !ok || !term.IsTerminal(f) || looked == 0 {
 		return
 	}
 	// Where standard error cannot be written there is nobody to tell.

@@ -39,6 +39,9 @@ func (c *checker) test(n *testNode) expr {
 	valueAt := opAt + len(n.Op.Value)
 	if n.Value != nil {
 		valueAt = n.Value.Pos.Offset
+		if n.Value.Type == tokenValue && valueAt+len(n.Value.Value) == len(c.text) {
+			c.typing = valueAt
+		}
 	}
 	if !c.operatorFits(info, e.op, opAt) {
 		return nil
@@ -136,6 +139,7 @@ func (c *checker) has(t *lexer.Token) expr {
 	switch f {
 	case fieldHas, fieldSince, fieldBefore:
 		return c.fail(at, fmt.Sprintf("%s is no value that can be there or not", name), "has:time asks whether there is a time")
+	default:
 	}
 	if p != nil && f.info().form != document {
 		return c.fail(at, fmt.Sprintf("%s has nothing inside it", name), "")

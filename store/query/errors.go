@@ -15,6 +15,9 @@ type Error struct {
 	Column  int    // code points before it, plus one
 	Message string // what is wrong
 	Hint    string // the next step, "" where there is none
+	// Unfinished: the text ends too early, and more of it may mend the mistake. While it
+	// is typed there is no need to tell.
+	Unfinished bool
 }
 
 // Error is one line that tells the place in words.
@@ -57,7 +60,16 @@ func (e *Error) Caret(width func(string) int) string {
 // mistake makes an error at a byte offset of text.
 func mistake(text string, at int, message, hint string) *Error {
 	at = min(max(at, 0), len(text))
-	return &Error{Query: text, At: at, Column: utf8.RuneCountInString(text[:at]) + 1, Message: message, Hint: hint}
+	return &Error{
+		Query: text, At: at, Column: utf8.RuneCountInString(text[:at]) + 1, Message: message, Hint: hint,
+		Unfinished: at == len(text) && len(text) < MaxBytes,
+	}
+}
+
+// unfinished is a mistake in what the text ends with, or in what it does not end.
+func unfinished(e *Error) *Error {
+	e.Unfinished = true
+	return e
 }
 
 // ErrNoStructure is what Bind answers where a query asks for ancestors, depth or

@@ -113,6 +113,7 @@ func (o operator) holds(order int) bool {
 		return order > 0
 	case opAtLeast:
 		return order >= 0
+	default:
 	}
 	return order == 0
 }

@@ -31,6 +31,7 @@ func (r Result) not() Result {
 		return Yes
 	case Yes:
 		return No
+	default:
 	}
 	return NoTime
 }
@@ -174,6 +175,12 @@ func (m *Matcher) Score(r Row) int {
 	return total
 }
 
+// timeOf is a row's time, which is never NaN.
+func timeOf(r Row) (float64, bool) {
+	at, ok := r.time()
+	return at, ok && !math.IsNaN(at)
+}
+
 // binder compiles expressions.
 type binder struct {
 	env   Env
@@ -268,8 +275,8 @@ func (b *binder) comparison(e *comparison) predicate {
 		}
 		limit, since := w.at(b.env.Now), f == fieldSince
 		return func(r Row) Result {
-			at, ok := r.time()
-			if !ok || math.IsNaN(at) {
+			at, ok := timeOf(r)
+			if !ok {
 				return NoTime
 			}
 			return result(since == (at >= limit))
@@ -309,6 +316,7 @@ func (b *binder) number(e *comparison) predicate {
 			// 0 is never stored: it is what could not be read.
 			return result(n != 0 && op.holds(limit.compare(n)))
 		}
+	default:
 	}
 	f := e.field
 	return func(r Row) Result { return result(op.holds(limit.compare(r.number(f)))) }
@@ -342,6 +350,7 @@ func (b *binder) call(e *call) predicate {
 			_, has := r.text(fieldParent, 0)
 			return result(!has)
 		}
+	default:
 	}
 	ref, ok := b.env.Tree.Find(e.id)
 	if !ok {
@@ -362,15 +371,22 @@ func (b *binder) has(e *has) predicate {
 	case document:
 		return func(r Row) Result { return result(!p.in(r.document(f)).IsNull()) }
 	case number:
-		if f == fieldVersion {
+		switch f {
+		case fieldVersion:
 			return func(r Row) Result { return result(r.number(f) != 0) }
+		case fieldChildren:
+			return b.counted(opMore, boundOf("0"), b.childCounts())
+		case fieldDepth: // it has one where it is in the tree
+			return b.counted(opAtLeast, boundOf("0"), b.childCounts())
+		default:
 		}
 		return func(Row) Result { return Yes }
 	case moment:
 		return func(r Row) Result {
-			_, ok := r.time()
+			_, ok := timeOf(r)
 			return result(ok)
 		}
+	default:
 	}
 	return func(r Row) Result {
 		_, ok := r.text(f, 0)

@@ -49,6 +49,7 @@ func rowOf(s Subject) Row {
 		return &OutboxRow{Entry: &store.OutboxEntry{}}
 	case Spawns:
 		return &SpawnRow{Entry: &store.SpawnEntry{}}
+	default:
 	}
 	return &TimerRow{Timer: &store.Timer{}}
 }
@@ -101,7 +102,7 @@ func TestMatchNode(t *testing.T) {
 		"data.items~ear": Yes, "data.items~7": Yes, "data.items~zz": No, "data.items=pear": No, "data.n.x=1": No,
 		`data.empty=""`: Yes, `data.gone=""`: No, `data.esc="a\nb"`: Yes,
 		"has:data.user": Yes, "has:data.nil": No, "has:data.gone": No, "has:data.items.1": Yes, "has:data": Yes, "has:data.empty": Yes, "has:data.obj": Yes,
-		"has:parent": Yes, "has:title": Yes, "has:time": Yes, "has:depth": Yes,
+		"has:parent": Yes, "has:title": Yes, "has:time": Yes, "has:depth": Yes, "has:children": No,
 		"since:10m": Yes, "since:4m": No, "before:4m": Yes, "before:10m": No, "since:now": No, "before:now": Yes, "since:2026-11-30T11:55Z": Yes,
 		"since:2026-11-30T11:55:01": No, `before:"2026-11-30 12:00+00:00"`: Yes, "since:2026-11-30": Yes, "since:+1h": No, "before:+1h": Yes, "since:1796000000": Yes,
 		"since:1796000000000": Yes,
@@ -168,7 +169,7 @@ func TestMatchOthers(t *testing.T) {
 		"order": Yes, "pay": Yes, "execution:order-1": Yes, "path:Payment": Yes, "before:now": Yes, "before:2m": No, "since:2m": Yes,
 	})
 	check(t, Timers, &TimerRow{Timer: &store.Timer{FireAt: math.Inf(1)}}, nil, map[string]Result{"before:now": No, "since:now": Yes})
-	check(t, Timers, &TimerRow{Timer: &store.Timer{FireAt: math.NaN()}}, nil, map[string]Result{"before:now": NoTime, "since:now": NoTime})
+	check(t, Timers, &TimerRow{Timer: &store.Timer{FireAt: math.NaN()}}, nil, map[string]Result{"before:now": NoTime, "since:now": NoTime, "has:time": No})
 	check(t, Timers, &TimerRow{Timer: &store.Timer{Bad: &store.RowError{Err: store.ErrNotObject}}}, nil, map[string]Result{"before:now": NoTime, "has:row_error": Yes})
 }
 

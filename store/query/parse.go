@@ -144,7 +144,7 @@ func balanced(text string, list []lexer.Token) error {
 			depth -= 1 + nots[last]
 			opened, nots = opened[:last], nots[:last]
 		case tokenBad:
-			return mistake(text, at, "quotes that are not closed", `close them with "`)
+			return unfinished(mistake(text, at, "quotes that are not closed", `close them with "`))
 		case tokenOp:
 			if i == 0 || list[i-1].Type != tokenField {
 				return mistake(text, at, fmt.Sprintf("the name of a field is missing before %s", t.Value), fmt.Sprintf("to look for it write %s", store.Quote(t.Value)))
@@ -154,6 +154,7 @@ func balanced(text string, list []lexer.Token) error {
 				depth -= pending
 				pending = 0
 			}
+		default:
 		}
 		if depth > MaxDepth {
 			return mistake(text, at, fmt.Sprintf("parentheses and nots are nested more than %d deep", MaxDepth), "")
@@ -161,7 +162,7 @@ func balanced(text string, list []lexer.Token) error {
 	}
 	if len(opened) > 0 {
 		t := list[opened[len(opened)-1]]
-		return mistake(text, t.Pos.Offset+len(t.Value)-1, "a parenthesis that is not closed", "close it with )")
+		return unfinished(mistake(text, t.Pos.Offset+len(t.Value)-1, "a parenthesis that is not closed", "close it with )"))
 	}
 	return nil
 }
@@ -195,12 +196,18 @@ func misplaced(text string, err error) error {
 type checker struct {
 	text    string
 	subject Subject
-	err     error
+	err     *Error
+	// typing is where a value begins that the text ends with: it may be half of one.
+	typing int
 }
 
 func (c *checker) fail(at int, message, hint string) expr {
-	if c.err == nil {
-		c.err = mistake(c.text, at, message, hint)
+	if c.err != nil {
+		return nil
+	}
+	c.err = mistake(c.text, at, message, hint)
+	if c.typing > 0 && at >= c.typing {
+		c.err.Unfinished = true
 	}
 	return nil
 }

@@ -194,6 +194,19 @@ func TestMistakes(t *testing.T) {
 		}
 		checkPlace(t, tt.text, err)
 	}
+	// More text may mend these, and none of those.
+	for _, text := range []string{"kind:", "a or", "not", "(a", "heads(", "ancestors(", `"a`, `kind:"a`, "depth>", "depth>-", "since:1", "since:2026-1", "has:", "has:da", "data.a=b or"} {
+		_, err := Parse(text, Nodes)
+		if e, ok := err.(*Error); !ok || !e.Unfinished { //nolint:errorlint // Parse's own
+			t.Errorf("%q: %+v, want one that is not finished", text, err)
+		}
+	}
+	for _, text := range []string{"kidn:run", "a)", "or a", "since:1 a", "has:da a", ":x", "status:failed", "depth>x a", "data.x<true b", "headz() b", strings.Repeat("a", MaxBytes+1)} {
+		_, err := Parse(text, Nodes)
+		if e, ok := err.(*Error); !ok || e.Unfinished { //nolint:errorlint // Parse's own
+			t.Errorf("%.30q: %+v, want one that is finished", text, err)
+		}
+	}
 }
 
 // checkPlace checks what holds of every mistake.

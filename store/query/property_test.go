@@ -51,6 +51,7 @@ func drawLeaf(t *rapid.T, s Subject) expr {
 		switch f {
 		case fieldHas, fieldSince, fieldBefore:
 			return &has{field: fieldTime}
+		default:
 		}
 		if f.info().form == document {
 			return &has{f, drawPath(t, 0)}
@@ -166,6 +167,7 @@ func drawRow(t *rapid.T, s Subject) Row {
 		return &OutboxRow{Entry: &store.OutboxEntry{Seq: seq, TargetID: opt("target"), Event: store.Event{ID: text.Draw(t, "id"), Kind: text.Draw(t, "event"), Data: j}}}
 	case Spawns:
 		return &SpawnRow{Entry: &store.SpawnEntry{Seq: seq, ParentID: text.Draw(t, "parent"), ChildID: text.Draw(t, "child"), RootPath: text.Draw(t, "path"), Context: j}}
+	default:
 	}
 	return &TimerRow{Timer: &store.Timer{ExecutionID: text.Draw(t, "id"), Path: text.Draw(t, "path"), FireAt: noon + float64(seq) - 1}}
 }

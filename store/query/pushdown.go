@@ -37,6 +37,7 @@ func (q *Query) Pushdown() Pushdown {
 	case Outbox, Spawns, Timers:
 		p.Queue.ExecutionID = n.execution
 	case Nodes, Steps:
+	default:
 	}
 	return p
 }
@@ -100,6 +101,7 @@ func narrowedBy(e *comparison, s Subject) narrow {
 		return narrow{parent: &value}
 	case fieldTarget, fieldExecution:
 		return narrow{execution: &value}
+	default:
 	}
 	return narrow{}
 }

@@ -50,6 +50,7 @@ func (r *SessionRow) text(f field, i int) (string, bool) {
 		return only(r.Session.ID, i)
 	case fieldKind:
 		return only(r.Session.Kind, i)
+	default:
 	}
 	return "", false
 }
@@ -87,6 +88,7 @@ func (r *NodeRow) text(f field, i int) (string, bool) {
 		return only(r.Kind, i)
 	case fieldTitle:
 		return only(r.Title, i)
+	default:
 	}
 	return "", false
 }
@@ -133,6 +135,7 @@ func (r *ExecutionRow) text(f field, i int) (string, bool) {
 		return optional(s.ParentID, i)
 	case fieldRowError:
 		return rowError(s.Bad, i)
+	default:
 	}
 	return "", false
 }
@@ -186,6 +189,7 @@ func (r *StepRow) text(f field, i int) (string, bool) {
 		return only(s.Note, i)
 	case fieldRowError:
 		return rowError(r.Bad, i)
+	default:
 	}
 	return "", false
 }
@@ -217,6 +221,7 @@ func (r *OutboxRow) text(f field, i int) (string, bool) {
 		return optional(r.Entry.TargetID, i)
 	case fieldRowError:
 		return rowError(r.Entry.Bad, i)
+	default:
 	}
 	return "", false
 }
@@ -247,6 +252,7 @@ func (r *SpawnRow) text(f field, i int) (string, bool) {
 		return only(r.Entry.RootPath, i)
 	case fieldRowError:
 		return rowError(r.Entry.Bad, i)
+	default:
 	}
 	return "", false
 }
@@ -269,6 +275,7 @@ func (r *TimerRow) text(f field, i int) (string, bool) {
 		return only(r.Timer.Path, i)
 	case fieldRowError:
 		return rowError(r.Timer.Bad, i)
+	default:
 	}
 	return "", false
 }

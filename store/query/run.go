@@ -76,7 +76,7 @@ func Run(ctx context.Context, n, chunk int, worker func() func(i int) Result, em
 		running.Go(func() {
 			defer func() {
 				if p := recover(); p != nil {
-					cancel(&panicked{p, debug.Stack()})
+					cancel(&panicError{p, debug.Stack()})
 				}
 			}()
 			decide := worker()
@@ -103,7 +103,7 @@ func Run(ctx context.Context, n, chunk int, worker func() func(i int) Result, em
 	}()
 	cancel(nil)
 	running.Wait()
-	if p, ok := err.(*panicked); ok { //nolint:errorlint // made above, not wrapped
+	if p, ok := err.(*panicError); ok { //nolint:errorlint // made above, not wrapped
 		panic(p)
 	}
 	return err
@@ -126,12 +126,12 @@ func (c *Chunk) run(ctx context.Context, decide func(int) Result) bool {
 	return true
 }
 
-// panicked carries a worker's panic to the caller.
-type panicked struct {
+// panicError carries a worker's panic to the caller.
+type panicError struct {
 	value any
 	stack []byte
 }
 
-func (p *panicked) Error() string {
+func (p *panicError) Error() string {
 	return fmt.Sprintf("panic while filtering: %v\n%s", p.value, p.stack)
 }

@@ -190,6 +190,7 @@ func (f field) info() fieldInfo {
 		return fieldInfo{"time", moment, "", "it has a time", of(Subjects()...), false}
 	case fieldHas:
 		return fieldInfo{"has", presence, "the name of a field or of a value in the data, such as data.error", "it is there and not null", of(Subjects()...), true}
+	default:
 	}
 	return fieldInfo{}
 }
@@ -234,6 +235,7 @@ func (s Subject) wordFields() []field {
 		return []field{fieldChild, fieldParent, fieldPath}
 	case Timers:
 		return []field{fieldExecution, fieldPath}
+	default:
 	}
 	return nil
 }
@@ -251,6 +253,7 @@ func (s Subject) timeAbout() string {
 		return "the step's timestamp"
 	case Outbox:
 		return "the event's created_time, else data.ts, data.timestamp or data.created_at"
+	default:
 	}
 	return "context.ts, context.timestamp or context.created_at"
 }
@@ -282,6 +285,7 @@ func (f function) info() functionInfo {
 		return functionInfo{"heads", "those without children", false}
 	case roots:
 		return functionInfo{"roots", "those without a parent", false}
+	default:
 	}
 	return functionInfo{"forks", "those with several children", false}
 }

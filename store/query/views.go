@@ -163,6 +163,7 @@ func Sorts(s Subject) []string {
 		switch f.info().form {
 		case exactText, foldText, pathText, proseText, number:
 			by = append(by, f.info().name)
+		default:
 		}
 	}
 	return append(by, "time", "score")
@@ -265,6 +266,7 @@ func BuiltinViews(s Subject) []View {
 	case Timers:
 		add("overdue", "before:now", "time")
 		add("within the hour", "since:now before:+1h", "time")
+	default:
 	}
 	return views
 }

@@ -201,6 +201,7 @@ func TimeOf(v store.JSON) (epoch float64, ok bool) {
 	case store.String:
 		s, _ := v.Text()
 		return parseTime(strings.TrimSpace(s))
+	default:
 	}
 	return 0, false
 }
