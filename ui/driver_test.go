@@ -27,6 +27,7 @@ import (
 type driver struct {
 	t      testing.TB
 	m      *Model
+	e      *explorer // nil where there is one store only
 	now    time.Time
 	timers []timer
 	raw    []string // what was sent to the terminal past the renderer
@@ -113,7 +114,13 @@ func (d *driver) send(msgs ...tea.Msg) *driver {
 			d.timers = append(d.timers, msg)
 			continue
 		}
-		_, cmd := d.m.Update(msg)
+		var cmd tea.Cmd
+		if d.e != nil {
+			_, cmd = d.e.Update(msg)
+			d.m = d.e.m
+		} else {
+			_, cmd = d.m.Update(msg)
+		}
 		d.m.View()
 		d.run(cmd)
 	}

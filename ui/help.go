@@ -165,5 +165,10 @@ func aboutStore(m *Model) *overlay {
 	for _, n := range in.Notes {
 		put("note", n)
 	}
+	put("settings", m.made.settings.Path)
+	for _, c := range m.made.complaints {
+		put("problem", c)
+	}
+	put("memory", m.memory.Path())
 	return o
 }

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"fmt"
 	"os/exec"
 	"time"
 
@@ -60,6 +61,12 @@ type Model struct {
 	splits splitState
 	mouse  bool // taken from the terminal
 
+	made     config // what it was made from
+	open     func(ctx context.Context, locator string, prefix *string) (arrival, error)
+	visiting request  // the opening of another store
+	next     *arrival // the store that is to take this one's place
+	resuming subject  // what was looked at the last time, until it is found
+
 	memory    *state.State // what is there at the next start
 	forgetful bool         // it was said that nothing can be remembered
 
@@ -110,8 +117,11 @@ type config struct {
 	asks   bool // the terminal is asked for its background
 	poll   *tracefeed.Poll
 
-	settings settings.Config
-	memory   *state.State // nil: nothing outlives the model
+	settings   settings.Config
+	complaints []string     // about settings and keys
+	memory     *state.State // nil: nothing outlives the model
+	passing    bool         // the store is gone afterwards, and not remembered
+	open       func(ctx context.Context, locator string, prefix *string) (arrival, error)
 }
 
 func newModel(ctx context.Context, c config) *Model {
@@ -124,17 +134,28 @@ func newModel(ctx context.Context, c config) *Model {
 	m.after = c.after
 	if m.after == nil {
 		m.after = func(wait time.Duration, f func() tea.Msg) tea.Cmd {
-			return tea.Tick(wait, func(time.Time) tea.Msg { return f() })
+			return func() tea.Msg {
+				t := time.NewTimer(wait)
+				defer t.Stop()
+				select {
+				case <-t.C:
+					return f()
+				case <-ctx.Done():
+					return nil
+				}
+			}
 		}
 	}
 	if m.memory = c.memory; m.memory == nil {
 		m.memory = state.InMemory()
 	}
+	m.made, m.open = c, c.open
 	m.splits.recall(m.memory)
 	m.mouse = c.settings.Mouse == nil || *c.settings.Mouse
 	m.keys = bind(intents(), c.settings.Keys)
 	m.execute = tea.ExecProcess
 	m.writes.names.init(m, m.memory)
+	m.resuming = m.lastSubject()
 	m.nav.init(m)
 	m.tree.init()
 	m.queues.init(m)
@@ -147,6 +168,13 @@ func newModel(ctx context.Context, c config) *Model {
 		m.say(note)
 		break // the others are one key away, with the rest of what is known of the store
 	}
+	if n := len(c.complaints); n > 0 {
+		text := c.complaints[0]
+		if n > 1 {
+			text += fmt.Sprintf(" (and %d more: %s)", n-1, m.keyFor("about"))
+		}
+		m.refused(text)
+	}
 	return m
 }
 
@@ -156,7 +184,7 @@ func (m *Model) Init() tea.Cmd {
 	if m.asks {
 		ask = tea.RequestBackgroundColor
 	}
-	return tea.Batch(ask, m.nav.start(m), m.counts.load(m), m.follow())
+	return tea.Batch(ask, m.nav.start(m), m.counts.load(m), m.follow(), m.arrived())
 }
 
 // now is the time by the explorer's clock.

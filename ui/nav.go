@@ -98,12 +98,18 @@ func (n *navigator) start(m *Model) tea.Cmd {
 
 // choose decides what is shown first: the sessions if there are any.
 func (n *navigator) choose(m *Model) tea.Cmd {
-	if n.chosen || !n.sessions.started || !n.execs.started {
+	if n.chosen {
+		return n.resume(m)
+	}
+	if !n.sessions.started || !n.execs.started {
 		return nil
 	}
 	n.chosen = true
 	if len(n.sessions.items) == 0 && len(n.execs.items) > 0 {
 		n.view = executionsView
+	}
+	if cmd := n.resume(m); cmd != nil {
+		return tea.Batch(cmd, m.queues.aim(m))
 	}
 	return tea.Batch(n.follow(m, n.view, true), m.queues.aim(m)) // which are the whole store's where nothing is listed
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"treering/internal/term"
-	"treering/store"
 	"treering/store/locate"
-	"treering/tracefeed"
+	settings "treering/ui/config"
 	"treering/ui/paint"
+	"treering/ui/state"
 )
 
 // Options say what to explore and where.
 type Options struct {
-	// Opened is the store. Run does not close it.
+	// Opened is the store. Run closes it only where another takes its place.
 	Opened *locate.Opened
 	// Input and Output are the terminal. nil means the process's own.
 	Input  io.Reader
@@ -39,6 +39,18 @@ type Options struct {
 	ASCII bool
 	// Theme is the name of a theme, one of [paint.Choices]; "" is auto.
 	Theme string
+	// Settings are the user's, and Problems what of them was not understood.
+	Settings settings.Config
+	Problems []settings.Problem
+	// State is what is remembered from one start to the next, and Notes what is to
+	// be said of it; nil keeps nothing.
+	State *state.State
+	Notes []string
+	// Passing: the store is gone when the explorer ends, and is not remembered.
+	Passing bool
+	// Open opens another store; nil where none can be. Run closes what it opened,
+	// and Opened too when another takes its place.
+	Open Opener
 }
 
 // framesPerSecond is how often the screen is written at most: a key waits half
@@ -61,15 +73,10 @@ func Run(ctx context.Context, o Options) error {
 	parent := ctx
 	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
 	defer cancel() // abandons what the commands still wait for
-	if seen, ok := o.Opened.Executions.(store.Observed); ok {
-		defer seen.Observe()()
-	}
 	c := o.config()
 	c.scheme, c.asks = scheme, asks
-	if c.poll != nil {
-		c.poll.Prime(parent)
-	}
-	return o.play(parent, ctx, newModel(ctx, c))
+	e := newExplorer(ctx, c, o.Open, arrive(parent, o.Opened, o.Now))
+	return errors.Join(o.play(parent, ctx, e), e.end())
 }
 
 // play runs a model in the terminal until it quits or is told to end by a signal or
@@ -155,10 +162,15 @@ func (o Options) filled() Options {
 }
 
 func (o Options) config() config {
-	c := config{opened: o.Opened, env: o.Env, now: o.Now, zone: o.Zone, ascii: o.ASCII || !speaksUnicode(o.Env)}
-	if o.Opened.Watcher != nil {
-		c.poll = tracefeed.NewPoll(o.Opened.Watcher, tracefeed.PollOptions{Now: o.Now})
+	c := config{opened: o.Opened, env: o.Env, now: o.Now, zone: o.Zone, ascii: o.ASCII || !speaksUnicode(o.Env),
+		settings: o.Settings, memory: o.State, passing: o.Passing}
+	for _, p := range o.Problems {
+		c.complaints = append(c.complaints, p.String())
 	}
+	for _, p := range KeyProblems(o.Settings) {
+		c.complaints = append(c.complaints, p.String())
+	}
+	c.complaints = append(c.complaints, o.Notes...)
 	return c
 }
 

@@ -20,6 +20,7 @@ func windowIntents() []intent {
 		{ID: "taller", Keys: []string{"Z up", "Z k"}, Short: "taller", Long: "the focused pane taller", Repeat: true, why: divided, do: growing(rowStep, true)},
 		{ID: "shorter", Keys: []string{"Z down", "Z j"}, Short: "shorter", Long: "the focused pane shorter", Repeat: true, why: divided, do: growing(-rowStep, true)},
 		{ID: "even", Keys: []string{"Z ="}, Short: "as usual", Long: "all panes as large as usual again", why: divided, do: evening},
+		{ID: "stores", Keys: []string{"o"}, Short: "open a store", Long: "another store: one that was open before, or by its path or locator", why: openable, do: openStores},
 		{ID: "mouse", Keys: []string{"Z m"}, Short: "mouse", Long: "take the mouse, or leave it to the terminal", do: toggleMouse},
 	}
 }
