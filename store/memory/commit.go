@@ -166,7 +166,10 @@ func keepText(kept **string, now *string) {
 
 // applyTimer arms or cancels. Contract, commit: whatever is not "schedule" cancels.
 func (s *Executions) applyTimer(rec *record, op *store.TimerOp) {
-	t := rec.timers[op.Path]
+	t := rec.recent
+	if t == nil || t.path != op.Path {
+		t = rec.timers[op.Path]
+	}
 	switch {
 	case op.Action == store.Schedule && t == nil:
 		t = &timer{op.FireAt, rec, op.Path}
@@ -174,8 +177,10 @@ func (s *Executions) applyTimer(rec *record, op *store.TimerOp) {
 			rec.timers = map[string]*timer{}
 		}
 		rec.timers[op.Path] = t
+		rec.recent = t
 		s.arm(t)
 	case op.Action == store.Schedule:
+		rec.recent = t
 		s.rearm(t, op.FireAt)
 	case t != nil:
 		s.disarm(t)

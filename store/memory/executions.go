@@ -55,6 +55,7 @@ type record struct {
 	snapshot  *store.Execution // the state of the last commit, if somebody observed it
 	processed marks
 	timers    map[string]*timer // by path
+	recent    *timer            // the one of them that a commit armed last: mostly it is armed again
 	byTime    *sorted[*timer]   // the same in order, once they are many
 	trace     ring
 	inbox     *chain[mail]  // outbox entries to it; nil where there never were any

@@ -75,6 +75,9 @@ func (s *Executions) rearm(t *timer, at float64) {
 func (s *Executions) disarm(t *timer) {
 	s.lift(t)
 	delete(t.rec.timers, t.path)
+	if t.rec.recent == t {
+		t.rec.recent = nil
+	}
 	if len(t.rec.timers) == 0 {
 		t.rec.byTime = nil
 	}
