@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -17,11 +16,9 @@ import (
 )
 
 // Bounds of the form: how much data is part of a command, since a system takes no
-// longer arguments; how much of it is checked with every key, what is longer being
-// checked behind the screen; how far down a branch its head is looked for.
+// longer arguments; how far down a branch its head is looked for.
 const (
 	maxCommandData = 100_000
-	checkedAtOnce  = 64 << 10
 	maxBranch      = 5_000_000
 )
 
@@ -43,70 +40,6 @@ type appendForm struct {
 	kind, id *field.Field
 	check    dataCheck
 	checking bool
-}
-
-// dataCheck is what was found of the data as of a revision.
-type dataCheck struct {
-	rev  int
-	data store.JSON
-	err  error
-	at   int // the byte at which it is wrong; -1: at none
-}
-
-// checkData looks whether a text is what a node's data can be. Nothing at all
-// stands for the empty object.
-func checkData(text string, rev int) dataCheck {
-	c := dataCheck{rev: rev, at: -1}
-	if c.data = store.JSON(strings.TrimFunc(text, unicode.IsSpace)); c.data == "" {
-		c.data = store.EmptyObject
-		return c
-	}
-	j, err := store.ParseStrictJSON(text)
-	var syntax *store.SyntaxError
-	switch {
-	case errors.As(err, &syntax):
-		line, column := field.LineColumn(text, syntax.Offset)
-		c.at, c.err = syntax.Offset, fmt.Errorf("not JSON, line %d, column %d: %s", line, column, syntax.Reason)
-	case err != nil:
-		c.err = err
-	case j.Kind() != store.Object:
-		c.at = len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
-		c.err = fmt.Errorf("%w but %s: the data of a node is {…}", store.ErrNotObject, j.Kind())
-	default:
-		c.data = j
-	}
-	return c
-}
-
-// checkArea checks the data in an area; where that would hold up the screen, behind
-// it, one check at a time.
-func checkArea(a *field.Area, check *dataCheck, checking *bool) tea.Cmd {
-	rev := a.Rev()
-	switch {
-	case check.rev == rev && check.data != "" || *checking:
-		return nil
-	case a.Len() <= checkedAtOnce:
-		*check = checkData(a.Text(), rev)
-		return nil
-	}
-	*checking = true
-	text := a.Text()
-	return func() tea.Msg {
-		c := checkData(text, rev)
-		return answerFunc(func(m *Model) tea.Cmd {
-			*checking, *check = false, c
-			m.screen.bars()
-			return checkArea(a, check, checking)
-		})
-	}
-}
-
-// argumentOf is node data as an argument, FILE standing for what is too long to be one.
-func argumentOf(data store.JSON) string {
-	if len(data) > maxCommandData {
-		return "@FILE"
-	}
-	return string(data)
 }
 
 // siblingKind is the kind that a new child most likely has: that of all children

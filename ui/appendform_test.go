@@ -15,6 +15,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"treering/store"
+	"treering/store/locate"
 )
 
 func TestTheDataIsCheckedAsItIsTyped(t *testing.T) {
@@ -274,5 +275,53 @@ func TestFaultsOfAWrite(t *testing.T) {
 		if n := len(d.m.writes.log.entries); n != 2 {
 			t.Errorf("%d writes are logged, want both tries", n)
 		}
+	}
+}
+
+// A file that goes away, or another in its place, is told in words, and what was
+// typed is written once the file is back.
+func TestAFileThatGoesAwayUnderAForm(t *testing.T) {
+	dir := t.TempDir()
+	path, away := filepath.Join(dir, "own.db"), filepath.Join(dir, "away.db")
+	files := func(do func(of string)) {
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			do(suffix)
+		}
+	}
+	fresh := func(path, session string) *locate.Opened {
+		t.Helper()
+		o, err := locate.Open(t.Context(), path, locate.Options{ReadWrite: true, Create: true})
+		must(t, err)
+		seedTree(t, o.Trees, session)
+		return o
+	}
+	o := fresh(path, "example")
+	defer func() { must(t, o.Close()) }()
+	d := open(t, o, 90, 30).press("2", "a").settled().typed(`{"a":1}`).press("enter", "enter").settled()
+	move := func(from, to string) {
+		t.Helper()
+		files(func(suffix string) {
+			if err := os.Rename(from+suffix, to+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+		})
+	}
+	move(path, away)
+	d.press("y").asks("is not there any more").shows(`data      {"a":1}`)
+	if said := d.m.writes.log.entries[0].said; !strings.Contains(said, "is not there any more") {
+		t.Errorf("the log says %q", said)
+	}
+	other := filepath.Join(dir, "other.db")
+	must(t, fresh(other, "else").Close())
+	move(other, path)
+	d.changed().press("y")
+	if d.m.dialog != nil && d.m.dialog.gone == "" && d.m.dialog.complaint == "" || strings.Contains(d.m.status.text.String(), "appended") {
+		t.Errorf("written into another file\n%s", d.text())
+	}
+	d.press("esc").press("a")
+	if d.m.dialog != nil {
+		d.shows(`{"a":1}`)
+	} else if d.m.writes.drafts[appendDraft] == nil {
+		t.Error("what was typed is lost")
 	}
 }

@@ -9,11 +9,14 @@ import (
 	"treering/internal/term"
 )
 
+// noCommand begins the reason why there is no command.
+const noCommand = "none: "
+
 // command is the shell command that does what a dialog does, of a verb with its
 // flags and arguments; where there is none, it says why.
 func (m *Model) command(verb string, flags []string, args ...string) string {
 	if m.info.Path == "" && m.info.Backend == "memory" {
-		return "none: no other program reaches a store in memory"
+		return noCommand + "no other program reaches a store in memory"
 	}
 	words := []string{"treering", "-s", m.info.Locator}
 	if len(m.info.Sets) > 1 {
@@ -36,7 +39,7 @@ func (m *Model) command(verb string, flags []string, args ...string) string {
 	words = append(words, args...)
 	for i, w := range words {
 		if strings.ContainsRune(w, 0) {
-			return "none: a command line cannot hold the NUL in " + strconv.Quote(w)
+			return noCommand + "a command line cannot hold the NUL in " + strconv.Quote(w)
 		}
 		words[i] = shellWord(w)
 	}

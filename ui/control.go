@@ -29,7 +29,7 @@ func controllable(cmd store.Command) func(*Model) string {
 		if _, ok := cmd.Target(s.summary.Status); !ok {
 			why := "it is " + string(s.summary.Status)
 			if _, ends := store.Terminate.Target(s.summary.Status); cmd == store.CancelGently && ends {
-				why += "; T terminates it"
+				why += "; " + m.keyFor("terminate") + " terminates it"
 			}
 			return why
 		}
@@ -74,7 +74,7 @@ func controlling(cmd store.Command) func(*Model, string) tea.Cmd {
 			below, _ := cmd.Below().Target(store.Running)
 			rows := append([]dialogRow{row("effect", said)}, c.reaches(below)...)
 			wait := row("until", "somebody delivers that entry it takes no other event. An engine inside a program does at its next step; "+
-				"a worker of harel's only after an event that itself emitted something. T ends it at once.")
+				"a worker of harel's only after an event that itself emitted something. "+m.keyFor("terminate")+" ends it at once.")
 			wait.style = m.theme.Warn
 			return append(rows, wait)
 		}

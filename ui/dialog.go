@@ -23,8 +23,18 @@ const (
 	maxQuiet = 1500 * time.Millisecond
 )
 
-// confirmKey confirms a write. No key that opens a dialog is this one.
-const confirmKey = "y"
+// confirmKeys confirm a write: the first of them that opens no dialog here, whatever
+// the keys are bound to.
+const confirmKeys = "yYco"
+
+func (m *Model) confirmKey() string {
+	for _, k := range confirmKeys {
+		if it, more := m.lookup(string(k)); !more && (it == nil || !it.Write && it.ID != "name" && it.ID != "unname") {
+			return string(k)
+		}
+	}
+	return "ctrl+y" // nothing that is bound to so much is left to chance
+}
 
 // dialog asks before a write. It names its target by id, says what will happen,
 // and is disarmed when the target is not what it was any more. What it says has to
@@ -57,6 +67,7 @@ type dialog struct {
 	left    func(m *Model)                                        // it closes, nothing having been written; nil: nobody cares
 	tells   func() dialogRow                                      // it asks nothing, and says this where others say how to answer
 
+	confirm   string    // the key that confirms
 	since     time.Time // when it opened, or came to be confirmed
 	heard     time.Time // when it took no notice of a key last
 	gone      string    // why it is disarmed
@@ -156,6 +167,7 @@ type outcome struct {
 
 // ask opens a dialog.
 func (m *Model) ask(d *dialog) tea.Cmd {
+	d.confirm = m.confirmKey()
 	d.open(m.now())
 	d.ctx, d.cancel = context.WithCancel(m.ctx)
 	m.dialog = d
@@ -200,7 +212,7 @@ func (d *dialog) leave(m *Model) tea.Cmd {
 	switch {
 	case d.tells != nil:
 	case d.busy:
-		m.say(d.title.String() + ": still writing; L lists what becomes of it")
+		m.say(d.title.String() + ": still writing; " + m.keyFor("log") + " lists what becomes of it")
 	case d.lost:
 		m.refused(d.title.String() + ": it is not known whether it was written")
 	default:
@@ -284,7 +296,7 @@ func (d *dialog) key(m *Model, name, text string) tea.Cmd {
 		return d.edit(m, name, text)
 	}
 	switch name {
-	case confirmKey:
+	case d.confirm:
 		if d.tells == nil && d.unread() == 0 {
 			return d.start(m)
 		}
@@ -431,13 +443,17 @@ type written struct {
 func (w written) apply(m *Model) tea.Cmd {
 	d := w.d
 	d.busy = false
-	w.entry.end(w.o)
+	reason := ""
+	if w.o.err != nil {
+		reason = m.reason(w.o.err)
+	}
+	w.entry.end(w.o, reason)
 	m.screen.bars()
 	open := m.dialog == d
 	if w.o.err != nil {
 		d.lost = d.lost || errors.Is(w.o.err, store.ErrOutcomeUnknown)
 		if open {
-			d.complaint = m.reason(w.o.err) + d.goesOn(w.o.err)
+			d.complaint = reason + d.goesOn(w.o.err)
 		}
 		m.failed(d.title.String(), w.o.err)
 		return m.refresh()
@@ -468,9 +484,9 @@ func (d *dialog) goesOn(err error) string {
 	var value *store.ValueError
 	switch {
 	case errors.Is(err, store.ErrOutcomeUnknown):
-		return "; " + confirmKey + " asks for the same again, which is safe"
+		return "; " + d.confirm + " asks for the same again, which is safe"
 	case len(d.fields) > 0 && (errors.As(err, &value) || errors.Is(err, store.ErrKindMismatch) || errors.Is(err, store.ErrNodeConflict)):
 		return "; tab changes it"
 	}
-	return "; " + confirmKey + " tries the same again"
+	return "; " + d.confirm + " tries the same again"
 }

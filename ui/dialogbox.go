@@ -43,7 +43,7 @@ func (d *dialog) hints(m *Model) []hint {
 	case d.unread() > 0:
 		out = append(out, hint{term.Lit("down"), term.Lit("read on")})
 	default:
-		out = append(out, hint{term.Lit(confirmKey), term.Lit(d.verb)})
+		out = append(out, hint{term.Lit(d.confirm), term.Lit(d.verb)})
 	}
 	if len(d.fields) > 0 && !d.lost {
 		out = append(out, hint{term.Lit("tab"), term.Lit("change it")})
@@ -302,9 +302,9 @@ func (d *dialog) answer(m *Model) dialogRow {
 	case d.editing():
 		return key("enter", "goes on; nothing is written yet")
 	case d.unread() > 0:
-		return key("down", "reads on, then "+confirmKey)
+		return key("down", "reads on, then "+d.confirm)
 	}
-	return key(confirmKey, d.verb)
+	return key(d.confirm, d.verb)
 }
 
 func (d *dialog) foot() term.Text {

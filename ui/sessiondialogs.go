@@ -222,7 +222,7 @@ func openCreate(m *Model, _ string) tea.Cmd {
 		}
 		command := m.command("session create", flags, name.Text())
 		n, ok := prepared()
-		if !ok || strings.HasPrefix(command, "none: ") {
+		if !ok || strings.HasPrefix(command, noCommand) {
 			return command
 		}
 		return command + " && " + m.command("append", []string{"--kind", n.Kind, "--data", argumentOf(n.Data), "--id", n.ID, "--root"}, name.Text())

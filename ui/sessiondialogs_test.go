@@ -185,7 +185,7 @@ func TestTheLogOfOwnWrites(t *testing.T) {
 	}
 	d.press("g", "G", "q").asksNothing()
 	for range maxLogged + 3 {
-		d.m.writes.log.begin(d.now, &dialog{effect: func() []dialogRow { return nil }, command: func() string { return "x" }}).end(outcome{done: "ok"})
+		d.m.writes.log.begin(d.now, &dialog{effect: func() []dialogRow { return nil }, command: func() string { return "x" }}).end(outcome{done: "ok"}, "")
 	}
 	if l := &d.m.writes.log; len(l.entries) != maxLogged || l.dropped != 5 || l.bytes != maxLogged {
 		t.Errorf("%d entries, %d dropped, %d bytes", len(l.entries), l.dropped, l.bytes)
@@ -210,4 +210,11 @@ func TestADialogIsDeafUntilTheKeysAreSilent(t *testing.T) {
 	}
 	d.advance(quiet / 2).press("y").asksNothing().says("is RUNNING")
 	d.press("s").press("esc").asksNothing() // leaving is always possible
+}
+
+// The key that opens a dialog does not confirm it, whatever it is bound to.
+func TestAnotherKeyConfirms(t *testing.T) {
+	d := open(t, seeded(t), 100, 30)
+	d.m.keys = bind(intents(), map[string][]string{"suspend": {"y"}, "copy": {"Y"}})
+	d.press("l", "y").asks("Suspend").settled().press("y").asks("Y suspend it").press("Y").asksNothing().says("is SUSPENDED")
 }

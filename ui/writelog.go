@@ -79,13 +79,13 @@ func (l *writeLog) begin(now time.Time, d *dialog) *logEntry {
 	return e
 }
 
-// end notes what came of it.
-func (e *logEntry) end(o outcome) {
+// end notes what came of it, an error in the words given.
+func (e *logEntry) end(o outcome, reason string) {
 	switch {
 	case errors.Is(o.err, store.ErrOutcomeUnknown):
-		e.state, e.said = unknownWrite, o.err.Error()
+		e.state, e.said = unknownWrite, reason
 	case o.err != nil:
-		e.state, e.said = failedWrite, o.err.Error()
+		e.state, e.said = failedWrite, reason
 	case o.partly != "":
 		e.state, e.said = inPart, o.partly
 	case o.moot != "":
@@ -218,8 +218,12 @@ func openLog(m *Model, _ string) tea.Cmd {
 		case "end", "G":
 			move(len(l.entries))
 		case "y", "enter":
-			if chosen.command == "" {
-				m.refused("copy: that write has no command")
+			switch why, none := strings.CutPrefix(chosen.command, noCommand); {
+			case chosen.command == "":
+				m.refused("copy: no command does that")
+				return nil, true
+			case none:
+				m.refused("copy: no command does that: " + why)
 				return nil, true
 			}
 			return m.copyText(chosen.command, "the command"), true
