@@ -1,6 +1,6 @@
 FUZZTIME ?= 30s
 
-.PHONY: build test race fuzz bench cross lint check
+.PHONY: build test race fuzz bench pgo cross lint check
 
 build:
 	go build -o treering .
@@ -17,6 +17,10 @@ fuzz:
 # ours and the reference side by side, in one run
 bench:
 	./bench/run
+
+# the profile that the compiler optimises the program by, from the benchmarks
+pgo:
+	go test -trimpath -run '^$$' -bench . -benchtime 2s -cpuprofile default.pgo ./bench
 
 cross:
 	.ci/run cross

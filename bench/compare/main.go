@@ -128,7 +128,8 @@ func choose(names []string) ([]group, error) {
 	return chosen, nil
 }
 
-// build compiles the benchmarks once, so that no round pays for it.
+// build compiles the benchmarks once, so that no round pays for it, and with the
+// profile that the program is built with.
 func build(ctx context.Context, stderr io.Writer) (binary string, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "treering-bench-")
 	if err != nil {
@@ -140,7 +141,7 @@ func build(ctx context.Context, stderr io.Writer) (binary string, remove func(),
 		}
 	}
 	binary = dir + string(os.PathSeparator) + "bench.test"
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, "./bench")
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-pgo=default.pgo", "-o", binary, "./bench")
 	cmd.Stdout, cmd.Stderr = stderr, stderr
 	if err := cmd.Run(); err != nil {
 		remove()
