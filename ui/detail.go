@@ -171,6 +171,7 @@ func (d *detailPane) set(doc *jsondoc.Doc) {
 	if d.known && d.view.Doc().Equal(doc) {
 		return
 	}
+	d.find.req.stop() // it was about the document before
 	d.view.Set(doc, d.known)
 	d.known = true
 	d.rev++

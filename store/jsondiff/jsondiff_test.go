@@ -249,7 +249,11 @@ func TestDeepValues(t *testing.T) {
 
 // What is no JSON is text, however much of it there is.
 func TestOpenBrackets(t *testing.T) {
-	a := store.JSON(strings.Repeat("[", 16<<20))
+	size := 16 << 20
+	if testing.Short() {
+		size = 1 << 20
+	}
+	a := store.JSON(strings.Repeat("[", size))
 	if d := compare(t, a, a+"["); d.Counts != (Counts{Changed: 1}) || len(d.Nodes) != 1 {
 		t.Errorf("%+v", d.Counts)
 	}
