@@ -152,6 +152,15 @@ func (f *Flat) unroll() {
 			rows = rows[:at+1]
 			r := &rows[at] // field by field: a row built elsewhere and copied takes twice as long
 			r.lanes, r.node, r.depth, r.parent, r.bits = lanes, n, depth, up, bits
+			if hide > 0 && !sifted {
+				// Nothing branches off a run that is whole: no need to look at it again.
+				for steps := hide + 1; steps > 0; steps-- {
+					rowOf[n] = ^(1 + at)
+					n, depth = links[n].first, depth+1
+				}
+				hide = 0
+				continue
+			}
 		}
 		if child := l.first; child != 0 {
 			if !folding || rowOf[n] < 0 || !f.folds.Has(Ref(n)) {
@@ -234,11 +243,14 @@ func (f *Flat) keep() {
 // stretch counts the nodes of a straight run from n on, and says whether they
 // are one row.
 func (f *Flat) stretch(n int32) (steps int, fold bool) {
-	links, flags := f.x.links, f.x.flags
+	if p := f.x.links[n].parent; p == 0 || !f.straight(p) {
+		return 0, false
+	}
 	forced, closing := false, len(f.closed) > 0
-	for p := links[n].parent; p != 0 && f.straight(p) && f.straight(n) && flags[n] == known && !f.kept.Has(Ref(n)); steps++ {
+	for f.straight(n) && f.x.flags[n] == known && !f.kept.Has(Ref(n)) {
 		forced = forced || closing && f.closed.Has(Ref(n))
-		p, n = n, f.onlyChild(n)
+		steps++
+		n = f.onlyChild(n)
 	}
 	return steps, steps > 1 && (forced || f.longest > 0 && steps >= f.longest)
 }
