@@ -36,13 +36,13 @@ func (m *Model) editText(text, beginning string, done func(*Model, edited) tea.C
 	} else if !strings.HasSuffix(text, "\n") {
 		text += "\n" // as editors leave it
 	}
-	env, run := m.env, m.execute
+	chosen, env, run := m.made.settings.Editor, m.env, m.execute
 	return func() tea.Msg {
 		path, err := writeDraft(text)
 		if err != nil {
 			return answerFunc(func(m *Model) tea.Cmd { return done(m, edited{why: "no editor: " + err.Error()}) })
 		}
-		name, cmd := editorOf(env, path)
+		name, cmd := editorOf(chosen, env, path)
 		return answerFunc(func(*Model) tea.Cmd {
 			return run(cmd, func(err error) tea.Msg {
 				e := readDraft(path, text, name, err)
@@ -65,10 +65,14 @@ func writeDraft(text string) (path string, err error) {
 	return f.Name(), nil
 }
 
-// editorOf is the command that edits a file: what VISUAL or EDITOR say, which may
-// be a command with arguments, else the system's own.
-func editorOf(env []string, path string) (name string, cmd *exec.Cmd) {
+// editorOf is the command that edits a file: what the settings say, else VISUAL or
+// EDITOR, which may be a command with arguments, else the system's own.
+func editorOf(chosen string, env []string, path string) (name string, cmd *exec.Cmd) {
+	name = strings.TrimSpace(chosen)
 	for _, variable := range []string{"VISUAL", "EDITOR"} {
+		if name != "" {
+			break
+		}
 		if name = strings.TrimSpace(lastOf(env, variable)); name != "" {
 			break
 		}

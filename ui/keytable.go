@@ -33,9 +33,13 @@ func KeyTable(c settings.Config) []KeyRow {
 func KeyProblems(c settings.Config) []settings.Problem {
 	var out []settings.Problem
 	for _, p := range bind(intents(), c.Keys).problems {
-		sp := settings.Problem{Path: c.Path, Key: "keys", Text: p.Text}
+		sp := settings.Problem{Path: c.Path, Key: "keys." + p.ID, Text: p.Text}
 		if c.Found {
-			sp.Line, sp.Column = settings.KeyAt(c.Path, p.ID)
+			sp.Line, sp.Column = settings.At(c.Path, sp.Key)
+			if sp.Line == 0 && p.Rival != "" { // it lost a usual key to one that the file names
+				sp.Key = "keys." + p.Rival
+				sp.Line, sp.Column = settings.At(c.Path, sp.Key)
+			}
 		}
 		out = append(out, sp)
 	}

@@ -34,8 +34,8 @@ type Options struct {
 	// the local zone.
 	Now  func() time.Time
 	Zone *time.Location
-	// ASCII draws with ASCII characters only. It is also chosen where the locale says
-	// that the terminal knows no others.
+	// ASCII draws with ASCII characters only. It is also chosen by the settings, and
+	// where these say nothing, where the locale says that the terminal knows no others.
 	ASCII bool
 	// Theme is the name of a theme, one of [paint.Choices]; "" is auto.
 	Theme string
@@ -162,7 +162,7 @@ func (o Options) filled() Options {
 }
 
 func (o Options) config() config {
-	c := config{opened: o.Opened, env: o.Env, now: o.Now, zone: o.Zone, ascii: o.ASCII || !speaksUnicode(o.Env),
+	c := config{opened: o.Opened, env: o.Env, now: o.Now, zone: o.Zone, ascii: o.ascii(),
 		settings: o.Settings, memory: o.State, passing: o.Passing}
 	for _, p := range o.Problems {
 		c.complaints = append(c.complaints, p.String())
@@ -172,6 +172,15 @@ func (o Options) config() config {
 	}
 	c.complaints = append(c.complaints, o.Notes...)
 	return c
+}
+
+// ascii reports whether to draw with ASCII characters only: where that is asked
+// for, and without a word of it where the locale knows no others.
+func (o Options) ascii() bool {
+	if o.ASCII || o.Settings.ASCII == nil {
+		return o.ASCII || !speaksUnicode(o.Env)
+	}
+	return *o.Settings.ASCII
 }
 
 // profile is how many colours the terminal is sent: as many as it has, where a theme

@@ -186,7 +186,7 @@ func TestComplaintsAreSaid(t *testing.T) {
 	for _, l := range aboutStore(m).lines {
 		lines = append(lines, l.key.String()+" "+l.text.String())
 	}
-	for _, want := range []string{"settings /x/config.toml", `problem /x/config.toml: keys: there is no intent "nonsense"`} {
+	for _, want := range []string{"settings /x/config.toml", `problem /x/config.toml: keys.nonsense: there is no intent "nonsense"`} {
 		if !slices.Contains(lines, want) {
 			t.Errorf("%q is not in %q", want, lines)
 		}

@@ -12,6 +12,7 @@ import (
 	"treering/internal/demo"
 	"treering/store"
 	"treering/store/locate"
+	"treering/ui"
 )
 
 // demoSeed makes every demo the same one.
@@ -50,7 +51,9 @@ treering demo --into demo.db --create`,
 					return err
 				}
 				if a.interactive() {
-					return a.runExplorer(ctx, o)
+					opts := a.explorerOptions(o)
+					opts.Passing = true
+					return ui.Run(ctx, opts)
 				}
 				return a.printLists(ctx, o)
 			})

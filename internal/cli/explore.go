@@ -80,7 +80,7 @@ func (a *app) interactive() bool {
 func (a *app) dumb() bool { return a.env.Get("TERM") == "dumb" }
 
 func (a *app) runExplorer(ctx context.Context, o *locate.Opened) error {
-	return ui.Run(ctx, ui.Options{Opened: o, Input: a.stdin, Output: a.stdout, Env: a.env, Now: a.now, Theme: a.screen.theme, ASCII: a.screen.ascii})
+	return ui.Run(ctx, a.explorerOptions(o))
 }
 
 // askForSet asks which of several sets of execution tables to open.

@@ -30,6 +30,21 @@ const environmentHelp = `TREERING_STORE is the store to open where -s names none
 
 const filesHelp = `The default store is $XDG_DATA_HOME/treering/treering.db, the configuration $XDG_CONFIG_HOME/treering/config.toml; what the explorer remembers is below $XDG_STATE_HOME/treering. On macOS they are in ~/Library/Application Support/treering, on Windows in a folder treering below the ones that LOCALAPPDATA and APPDATA name.`
 
+const configHelp = `The configuration is TOML, and every setting may be left out:
+
+  theme = "dark"                   # auto, dark, light, 16, mono
+  ascii = true                     # as --ascii; false: never
+  mouse = false                    # leave it to the terminal
+  zone = "Europe/Paris"            # of times: local, utc, or a name
+  editor = "vi"                    # instead of VISUAL and EDITOR
+  [keys]                           # treering keys lists the intents
+  zoom = ["x", "ctrl+x", "g x"]    # instead of the usual ones
+  fire = []                        # no key
+  [views]                          # saved filters
+  stuck = "status:failed"
+
+What the explorer remembers is in one file, state.json: the stores that were open and what was looked at there, how windows are divided, the names of branches, the commands chosen last. It holds no secrets, and may be removed.`
+
 // placesHelp says where things are kept on this machine.
 func (a *app) placesHelp() string {
 	var b strings.Builder

@@ -7,6 +7,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"treering/ui"
+	"treering/ui/config"
+
 	"treering/store/query"
 )
 
@@ -45,6 +48,17 @@ func manPage(root *cobra.Command) string {
 		p.verbatim(query.Help(s))
 		p.line(".RE")
 	}
+	p.section("KEYS")
+	p.paragraphs("These are the keys without a configuration; treering keys lists those in force.")
+	for _, k := range ui.KeyTable(config.Config{}) {
+		where := ""
+		if n := len(k.Panes); n > 0 && n < 6 {
+			where = "In the " + strings.Join(k.Panes, ", ") + ": "
+		}
+		p.line(".TP\n\\fB%s\\fP (%s)\n%s", p.text(strings.Join(k.Keys, ", ")), p.text(k.ID), p.text(upperFirst(where+k.Text)))
+	}
+	p.section("CONFIGURATION")
+	p.paragraphs(configHelp)
 	p.section("ENVIRONMENT")
 	p.paragraphs(environmentHelp)
 	p.section("FILES")

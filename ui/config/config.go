@@ -273,14 +273,14 @@ func kind(v any) string {
 	return "a date or time"
 }
 
-// KeyAt is where the keys of an intent are set, for problems that are found later;
-// 0, 0 where they are not.
-func KeyAt(path, id string) (line, column int) {
+// At is where a setting, such as keys.zoom, is in the file, for problems that are
+// found later; 0, 0 where it is not.
+func At(path, key string) (line, column int) {
 	text, err := read(path)
 	if err != nil {
 		return 0, 0
 	}
-	at := positions(text)["keys."+id]
+	at := positions(text)[key]
 	return at.Line, at.Column
 }
 

@@ -96,7 +96,7 @@ func TestLoad(t *testing.T) {
 	if want := path + `:2:2: keys.zoom: is a list of keys such as ["x", "ctrl+x", "g x"], not a number`; len(problems) != 1 || problems[0].String() != want || !c.Found {
 		t.Errorf("%v, want %s", problems, want)
 	}
-	if line, column := KeyAt(path, "zoom"); line != 2 || column != 2 {
+	if line, column := At(path, "keys.zoom"); line != 2 || column != 2 {
 		t.Errorf("at %d:%d", line, column)
 	}
 	if err := os.Remove(path); err != nil {

@@ -26,6 +26,7 @@ type Place struct {
 // Problem is something that is wrong with a key map.
 type Problem struct {
 	ID      string // the intent; a name that is none where it is unknown
+	Rival   string // the intent that has the key; "" where that is not the problem
 	Key     string // as written; "" where the intent itself is the problem
 	Text    string // in a sentence, with what was made of it
 	Warning bool   // the key works all the same
@@ -108,7 +109,8 @@ func (b *builder) bind(r Row, keys []string, remapped bool) {
 
 // place binds a chord wherever the row applies and nothing else has it.
 func (b *builder) place(r Row, c Chord) {
-	lost := map[string][]string{} // the chord that stands in the way, and its intent: in these places
+	lost := map[string][]string{} // what stands in the way: in these places
+	rivals := map[string]string{}
 	placed, tried := false, 0
 	for _, p := range b.places {
 		if r.Scopes != nil && !slices.Contains(r.Scopes, p.Scope) {
@@ -116,7 +118,8 @@ func (b *builder) place(r Row, c Chord) {
 		}
 		tried++
 		if by, id := b.rival(p.Scope, r.ID, c); id != "" {
-			lost[describe(c, by, r.ID, id)] = append(lost[describe(c, by, r.ID, id)], p.Name)
+			what := describe(c, by, r.ID, id)
+			lost[what], rivals[what] = append(lost[what], p.Name), id
 			continue
 		}
 		placed = true
@@ -134,7 +137,7 @@ func (b *builder) place(r Row, c Chord) {
 		if len(lost[what]) == len(b.places) {
 			where = "everywhere"
 		}
-		b.problems = append(b.problems, Problem{ID: r.ID, Key: string(c), Text: what + " " + where})
+		b.problems = append(b.problems, Problem{ID: r.ID, Rival: rivals[what], Key: string(c), Text: what + " " + where})
 	}
 }
 
