@@ -1,0 +1,313 @@
+// Package langgraph reads the checkpoints that LangGraph's SQLite savers keep, those of
+// Python and those of JavaScript. The tree is in plain columns; the states are decoded
+// when they are shown, without running anything they name.
+package langgraph
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"zombiezen.com/go/sqlite"
+
+	"treering/store"
+	"treering/store/foreign"
+)
+
+// Kind is the kind of these sessions: a thread each.
+const Kind = "langgraph"
+
+// Detect reports whether the tables are a checkpointer's.
+func Detect(c foreign.Columns) bool {
+	return c.Has("checkpoints", "thread_id", "checkpoint_ns", "checkpoint_id", "parent_checkpoint_id", "checkpoint", "metadata") &&
+		c.Has("writes", "thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "idx", "channel")
+}
+
+// Reader reads one database.
+type Reader struct{ db foreign.Database }
+
+var _ foreign.Reader = (*Reader)(nil)
+
+// New returns a reader of a database in which Detect found the tables. Close closes
+// the database.
+func New(db foreign.Database) *Reader { return &Reader{db} }
+
+// Token implements foreign.Reader.
+func (r *Reader) Token(ctx context.Context) (string, error) { return r.db.ChangeToken(ctx) }
+
+// Close implements foreign.Reader.
+func (r *Reader) Close() error { return r.db.Close() }
+
+// Sessions implements foreign.Reader. Ids of checkpoints climb with time, so the
+// threads with the latest come first.
+func (r *Reader) Sessions(ctx context.Context) (heads []foreign.Head, err error) {
+	err = r.db.Read(ctx, func(conn *sqlite.Conn) error {
+		heads = nil
+		return foreign.Each(conn, "SELECT thread_id, max(checkpoint_id) FROM checkpoints GROUP BY 1 ORDER BY 2 DESC, 1", nil, func(row *sqlite.Stmt) error {
+			heads = append(heads, foreign.Head{ID: foreign.Text(row, 0), Kind: Kind, Size: -1, Updated: idTime(foreign.Text(row, 1))})
+			return nil
+		})
+	})
+	return heads, err
+}
+
+// idTime is the time in a UUID of version 6, in epoch seconds; 0 where it is none.
+func idTime(id string) float64 {
+	hex := strings.ReplaceAll(id, "-", "")
+	if len(hex) != 32 || hex[12] != '6' {
+		return 0
+	}
+	var ticks uint64
+	for _, c := range hex[:12] + hex[13:16] {
+		d := strings.IndexRune("0123456789abcdef", c)
+		if d < 0 {
+			return 0
+		}
+		ticks = ticks<<4 | uint64(d)
+	}
+	const toUnix = 122192928000000000 // in steps of 100 ns since 1582
+	if ticks < toUnix {
+		return 0
+	}
+	return float64((ticks-toUnix)/10000) / 1000
+}
+
+// nodeID is a checkpoint's id in the tree of its thread.
+func nodeID(ns, id string) string {
+	if ns == "" {
+		return id
+	}
+	return ns + "/" + id
+}
+
+// outer is the namespace that a namespace is in.
+func outer(ns string) string {
+	if i := strings.LastIndexByte(ns, '|'); i >= 0 {
+		return ns[:i]
+	}
+	return ""
+}
+
+// Bounds of what is decoded for titles: every checkpoint repeats the whole state.
+const (
+	maxTitled = 32 << 10
+	maxTitles = 16 << 20
+)
+
+// Read implements foreign.Reader.
+func (r *Reader) Read(ctx context.Context, h foreign.Head, _ *foreign.Scan) (scan *foreign.Scan, err error) {
+	err = r.db.Read(ctx, func(conn *sqlite.Conn) error {
+		scan = &foreign.Scan{Source: Kind, Active: -1}
+		seen := map[string]store.JSON{} // versions_seen, by node
+		spent, rowid := 0, int64(0)
+		return foreign.Each(conn, `SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, metadata, length(checkpoint), CASE WHEN length(checkpoint) <= ?2 THEN checkpoint END, rowid
+			FROM checkpoints WHERE thread_id = +?1 ORDER BY checkpoint_id, checkpoint_ns`, func(s *sqlite.Stmt) {
+			s.BindText(1, h.ID)
+			s.BindInt64(2, maxTitled)
+		}, func(row *sqlite.Stmt) error {
+			ns, id := foreign.Text(row, 0), foreign.Text(row, 1)
+			rowid = row.ColumnInt64(7)
+			rec := foreign.Record{ID: nodeID(ns, id), Place: foreign.Place{Offset: rowid}, Sum: uint64(rowid), Time: idTime(id)}
+			meta, err := value("", foreign.Bytes(row, 4))
+			if err != nil {
+				scan.Report.Unreadable++
+				scan.Report.Warn(foreign.Warning{Place: rec.Place, Table: "checkpoints", ID: rec.ID, Text: "its metadata cannot be read: " + err.Error()})
+			}
+			if parent := foreign.Text(row, 2); row.ColumnType(2) != sqlite.TypeNull && parent != "" {
+				p := nodeID(ns, parent)
+				rec.Parent = &p
+			} else if ns != "" {
+				// The first of a sub-graph hangs on the checkpoint that its task ran from.
+				rec.Flags |= foreign.FalseFork
+				if from, ok := meta.At("parents").Get(outer(ns)).Text(); ok && from != "" {
+					p := nodeID(outer(ns), from)
+					rec.Parent = &p
+				}
+			}
+			if ns != "" {
+				rec.Flags |= foreign.Side
+			} else {
+				scan.Active = len(scan.Records)
+			}
+			rec.Kind, _ = meta.Get("source").Text()
+			if rec.Kind == "" {
+				rec.Kind = "checkpoint"
+			}
+			var state store.JSON
+			if body := foreign.Bytes(row, 6); body != nil && spent < maxTitles {
+				spent += len(body)
+				state, _ = value(foreign.Text(row, 3), body) // what cannot be read is said where it is shown
+			}
+			seen[rec.ID] = state.Get("versions_seen")
+			ran := ranIn(seen, rec, meta)
+			rec.Title = title(meta, state, rec.Kind, ran)
+			scan.Records = append(scan.Records, rec)
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return scan, nil
+}
+
+// ranIn are the nodes of the graph that produced a checkpoint: those whose versions
+// differ from the parent's. Older releases wrote them down.
+func ranIn(seen map[string]store.JSON, rec foreign.Record, meta store.JSON) (names []string) {
+	var before store.JSON
+	if rec.Parent != nil {
+		before = seen[*rec.Parent]
+	}
+	for node, versions := range seen[rec.ID].Members() {
+		if node != "__input__" && node != "__interrupt__" && !store.Equal(versions, before.Get(node)) && len(versions) > 2 {
+			names = append(names, node)
+		}
+	}
+	if names == nil && rec.Kind != "input" && rec.Kind != "fork" {
+		for node := range meta.Get("writes").Members() {
+			names = append(names, node)
+		}
+	}
+	return names
+}
+
+// title says which step it is, what ran, and what was said last.
+func title(meta, state store.JSON, kind string, ran []string) string {
+	what := kind
+	if len(ran) > 0 {
+		what = strings.Join(ran, ", ")
+	}
+	step := "?"
+	if n, ok := meta.Get("step").Int64(); ok {
+		step = fmt.Sprint(n)
+	}
+	t := "step " + step + " " + what
+	if said := lastMessage(state.At("channel_values", "messages")); said != "" {
+		t += " · " + foreign.Title(said)
+	}
+	return foreign.Title(t)
+}
+
+// lastMessage is the text of the last of the messages, in any of the forms in which
+// they are stored.
+func lastMessage(messages store.JSON) string {
+	var last store.JSON
+	if messages.Kind() != store.Array {
+		return ""
+	}
+	for m := range messages.Elements() {
+		last = m
+	}
+	for _, m := range []store.JSON{last.Get("kwargs"), last.Get("value"), last} {
+		if said := foreign.Content(m.Get("content")); said != "" {
+			return said
+		}
+	}
+	return ""
+}
+
+// value decodes what is stored under a type. Pickles are never read, and what is
+// encrypted is said to be so.
+func value(kind string, b []byte) (store.JSON, error) {
+	switch {
+	case b == nil, kind == "null":
+		return store.Null, nil
+	case strings.Contains(kind, "+"):
+		return withheld("encrypted", kind, b), nil
+	case kind == "pickle":
+		return withheld("not read", "a pickle could run anything", b), nil
+	case kind == "bytes", kind == "bytearray":
+		return foreign.BlobValue(b), nil
+	case kind == "msgpack":
+		return decode(b)
+	}
+	// JSON, under its name or as metadata, which has none.
+	if utf8.Valid(b) {
+		if j, err := store.ParseJSON(string(b)); err == nil {
+			return j, nil
+		} else if kind == "json" {
+			return "", err
+		}
+	}
+	return decode(b)
+}
+
+func withheld(why, what string, b []byte) store.JSON {
+	return store.ObjectOf(store.Member{Key: why, Value: store.Quote(what)}, store.Member{Key: "bytes", Value: store.JSON(fmt.Sprint(len(b)))})
+}
+
+// Body implements foreign.Reader: the checkpoint decoded, and what the tasks that ran
+// from it wrote.
+func (r *Reader) Body(ctx context.Context, h foreign.Head, rec *foreign.Record) (body store.JSON, err error) {
+	err = r.db.Read(ctx, func(conn *sqlite.Conn) error {
+		var members []store.Member
+		var ns, id string
+		add := func(key string, v store.JSON) { members = append(members, store.Member{Key: key, Value: v}) }
+		err := foreign.Each(conn, "SELECT checkpoint_ns, checkpoint_id, type, metadata, checkpoint FROM checkpoints WHERE rowid = ?1 AND thread_id = +?2",
+			func(s *sqlite.Stmt) {
+				s.BindInt64(1, rec.Place.Offset)
+				s.BindText(2, h.ID)
+			}, func(row *sqlite.Stmt) error {
+				members = nil
+				ns, id = foreign.Text(row, 0), foreign.Text(row, 1)
+				meta := shown("", foreign.Bytes(row, 3))
+				state := shown(foreign.Text(row, 2), foreign.Bytes(row, 4))
+				add("ns", store.Quote(ns))
+				add("step", meta.Get("step"))
+				add("source", meta.Get("source"))
+				if ns != "" {
+					add("subgraph", "true")
+				}
+				var next []store.JSON
+				for channel := range state.Get("channel_values").Members() {
+					if node, ok := strings.CutPrefix(channel, "branch:to:"); ok {
+						next = append(next, store.Quote(node))
+					}
+				}
+				if next != nil {
+					add("next", store.ArrayOf(next...))
+				}
+				add("metadata", meta)
+				add("checkpoint", state)
+				return nil
+			})
+		if err != nil {
+			return err
+		}
+		if members == nil || nodeID(ns, id) != rec.ID {
+			return fmt.Errorf("%w: the checkpoint is gone", store.ErrSourceChanged)
+		}
+		var writes []store.JSON
+		err = foreign.Each(conn, "SELECT task_id, idx, channel, type, value FROM writes WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id = ?3 ORDER BY task_id, idx",
+			func(s *sqlite.Stmt) {
+				s.BindText(1, h.ID)
+				s.BindText(2, ns)
+				s.BindText(3, id)
+			}, func(row *sqlite.Stmt) error {
+				writes = append(writes, store.ObjectOf(
+					store.Member{Key: "task", Value: store.Quote(foreign.Text(row, 0))}, store.Member{Key: "channel", Value: store.Quote(foreign.Text(row, 2))},
+					store.Member{Key: "value", Value: shown(foreign.Text(row, 3), foreign.Bytes(row, 4))}))
+				return nil
+			})
+		if err != nil {
+			return err
+		}
+		if writes != nil {
+			add("writes", store.ArrayOf(writes...))
+		}
+		body = store.ObjectOf(members...)
+		return nil
+	})
+	return body, err
+}
+
+// shown is a value, or what keeps it from being read.
+func shown(kind string, b []byte) store.JSON {
+	v, err := value(kind, b)
+	if err != nil {
+		return store.ObjectOf(store.Member{Key: "unreadable", Value: store.Quote(err.Error())}, store.Member{Key: "type", Value: store.Quote(kind)},
+			store.Member{Key: "stored", Value: foreign.BlobValue(b)})
+	}
+	return v
+}
