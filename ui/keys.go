@@ -247,7 +247,7 @@ func (m *Model) hints() []hint {
 	case m.finding():
 		return []hint{{term.Lit("enter"), term.Lit("stay")}, {term.Lit("esc"), term.Lit("back")}}
 	case len(m.keys.pending) > 0:
-		return m.continuations()
+		return []hint{{m.chordName(keymap.Join(m.keys.pending...)), term.Lit("…")}, {term.Lit("esc"), term.Lit("leave it")}}
 	}
 	var shown []*intent
 	for i := range m.keys.table {
@@ -294,5 +294,5 @@ func (m *Model) continuations() []hint {
 		at[next.ID] = len(out)
 		out = append(out, hint{m.keyName(next.Press), term.Lit(m.keys.byID[next.ID].Short)})
 	}
-	return append(out, hint{term.Lit("esc"), term.Lit("leave")})
+	return out
 }

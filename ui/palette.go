@@ -26,7 +26,7 @@ const gotoPrefix = "goto "
 
 func (m *Model) palette(typed string) tea.Cmd {
 	m.pickFrom(&picker{
-		title: term.Lit("Commands"), prompt: "type some letters of a command; goto ID leads to a session, execution or node",
+		title: term.Lit("Commands"), prompt: "some letters of a command, or goto and an id",
 		empty: "there is no such command",
 		list:  palettePicks,
 	}, typed)
@@ -38,16 +38,11 @@ func palettePicks(m *Model, typed string) []pick {
 		return []pick{m.gotoPick(id)}
 	}
 	all := make([]*intent, 0, len(m.keys.table))
-	for _, id := range m.usedCommands() {
-		if it := m.keys.byID[id]; it != nil {
-			all = append(all, it)
-		}
-	}
+	used := m.usedCommands()
 	for i := range m.keys.table {
-		if it := &m.keys.table[i]; !slices.Contains(all, it) {
-			all = append(all, it)
-		}
+		all = append(all, &m.keys.table[i])
 	}
+	slices.SortStableFunc(all, func(a, b *intent) int { return m.paletteRank(a, used) - m.paletteRank(b, used) })
 	var out []pick
 	for _, it := range ranked(all, typed, func(it *intent) []string { return []string{it.ID, it.Short, it.Long} }) {
 		out = append(out, pick{
@@ -59,6 +54,24 @@ func palettePicks(m *Model, typed string) []pick {
 		out = append(out, m.gotoPick(id))
 	}
 	return out
+}
+
+// paletteRank is where a command stands while nothing is typed: first those that
+// were used last, then those that can be used here, elsewhere, not at all; moving
+// is done by keys.
+func (m *Model) paletteRank(it *intent, used []string) int {
+	n := len(m.keys.table)
+	switch i := slices.Index(used, it.ID); {
+	case i >= 0:
+		return i
+	case len(it.Panes) == len(layout.Panes()):
+		return n + 4
+	case !it.appliesIn(m.focus):
+		return n + 2
+	case it.disabled(m) != "":
+		return n + 3
+	}
+	return n + 1
 }
 
 // gotoPick leads to what has that id.
