@@ -33,7 +33,7 @@ type branchNames struct {
 }
 
 func (b *branchNames) init(m *Model, kept nameStore) {
-	b.kept, b.key = kept, state.Key(m.info)
+	b.kept, b.key = kept, m.storeKey()
 }
 
 // show makes the names those of a session; of anything else there are none.

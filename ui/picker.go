@@ -237,7 +237,7 @@ func (r pick) draw(m *Model, inner, keyWidth int, chosen bool) []string {
 	room := max(inner-keyWidth-3-1, 8)
 	text, tail := lines(r.text, room), r.tail
 	if !tail.Empty() && text[0].Width()+2+tail.Width() > room {
-		if len(text) > 1 || tail.Width() > room/2 {
+		if tail.Width() > room/3 {
 			text, tail = append(text, tail.Truncate(room, "…")), term.Text{}
 		} else {
 			text = lines(r.text, max(room-tail.Width()-2, 8))
