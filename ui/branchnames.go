@@ -11,7 +11,6 @@ import (
 	"treering/internal/term"
 	"treering/store"
 	"treering/ui/field"
-	"treering/ui/state"
 )
 
 // nameStore keeps the explorer's own names of nodes. They are nothing of the store,
