@@ -15,7 +15,13 @@ import (
 
 // dialogSize is how wide a dialog is, and how high it may be: into the lowest
 // windows one fits if it takes the status line too.
-func (m *Model) dialogSize() (w, h int) { return min(m.width, 90), m.screen.layout.Body().H + 1 }
+func (m *Model) dialogSize() (w, h int) {
+	w = min(m.width, 90)
+	if m.plain { // a line is as long as it is
+		w = m.width
+	}
+	return w, m.screen.layout.Body().H + 1
+}
 
 func (d *dialog) hints(m *Model) []hint {
 	esc := hint{term.Lit("esc"), term.Lit("leave, nothing is written")}

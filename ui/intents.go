@@ -5,7 +5,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"treering/internal/term"
 	"treering/ui/layout"
 )
 
@@ -391,11 +390,5 @@ func (m *Model) copyWord() string {
 
 func copying(m *Model, _ string) tea.Cmd {
 	id := m.selectedID()
-	seq, err := term.OSC52(id, m.env)
-	if err != nil {
-		m.refused("copy id: " + err.Error())
-		return nil
-	}
-	m.say("copied " + id + m.whose())
-	return tea.Raw(seq)
+	return m.toClipboard("copy id", id, "copied "+id+m.whose())
 }

@@ -48,6 +48,7 @@ type Model struct {
 	scheme paint.Scheme // the colours of the theme
 	asks   bool         // they go by the background
 	ascii  bool
+	plain  bool            // there is no screen: lines are written
 	term   term.Profile    // how foreign text is shown
 	poll   *tracefeed.Poll // nil: the store does not tell of changes
 	keys   keyState

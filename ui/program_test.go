@@ -176,3 +176,15 @@ func TestLocalesChooseTheCharacters(t *testing.T) {
 		}
 	}
 }
+
+// ends waits for a program to end.
+func ends(t *testing.T, done <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(30 * time.Second):
+		t.Fatal("the program does not end")
+		return nil
+	}
+}

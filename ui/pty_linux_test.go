@@ -203,17 +203,6 @@ func (p *pty) plays(ctx context.Context, model tea.Model) <-chan error {
 	return done
 }
 
-func ends(t *testing.T, done <-chan error) error {
-	t.Helper()
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(30 * time.Second):
-		t.Fatal("the program does not end")
-		return nil
-	}
-}
-
 // A quit right after the start, or any time after it, leaves no answer of the
 // terminal to the shell, however slow the line is.
 func TestAQuitLeavesNoAnswersBehind(t *testing.T) {

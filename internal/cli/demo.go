@@ -50,10 +50,10 @@ treering demo --into demo.db --create`,
 				if err := a.seed(ctx, o, false); err != nil {
 					return err
 				}
-				if a.interactive() {
+				if a.screen.plain || a.interactive() {
 					opts := a.explorerOptions(o)
 					opts.Passing = true
-					return ui.Run(ctx, opts)
+					return a.runExplorer(ctx, opts)
 				}
 				return a.printLists(ctx, o)
 			})

@@ -280,9 +280,16 @@ func TestNegativeNumbers(t *testing.T) {
 	w.fails(exitNotFound, "outbox entry 4 is already gone", "ack", "outbox", "+4")
 }
 
-// On a terminal that cannot place text there is no explorer.
-func TestDumbTerminal(t *testing.T) {
-	w := newWorld(t)
-	w.env = "TERM=dumb"
-	w.fails(exitUsage, "than TERM=dumb says", "memory:")
+// Without a terminal the explorer runs by lines, where that is asked for.
+func TestPlainExplorer(t *testing.T) {
+	w := ours(t, exampleTrees(t))
+	w.fails(exitUsage, "needs a terminal, or --plain")
+	w.stdin = strings.NewReader("2\ndown\nquit\n")
+	out := w.ok("--plain")
+	if !strings.Contains(out, "example") || strings.ContainsRune(out, 0x1b) {
+		t.Errorf("%q", out)
+	}
+	w.stdin = strings.NewReader("")
+	w.ok("--plain", "memory:") // the end of the input is no error
+	w.fails(exitUsage, `there is no theme "pink"; the themes are auto, dark, light, 16, mono`, "--theme", "pink", "memory:")
 }

@@ -29,7 +29,7 @@ func (a *app) explore(cmd *cobra.Command, args []string) error {
 		}
 		a.store, a.storeGiven = args[0], true
 	}
-	if !a.interactive() {
+	if !a.screen.plain && !a.interactive() {
 		if len(args) == 1 && !exists(args[0]) {
 			if found, _, err := cmd.Find(args); err == nil && found != cmd { // it came after --
 				return usagef("there is no file %q; without -- it is a command", args[0])
@@ -38,14 +38,11 @@ func (a *app) explore(cmd *cobra.Command, args []string) error {
 				return usagef("%q is neither a command nor a file; is it %s?", args[0], like)
 			}
 		}
-		if a.dumb() {
-			return usagef("the explorer needs a terminal that can do more than TERM=dumb says; treering --help lists the commands that do not")
-		}
-		return usagef("the explorer needs a terminal; treering --help lists the commands that do not")
+		return usagef("the explorer needs a terminal, or --plain; treering --help lists the commands that do not")
 	}
 	o, err := a.open(ctx, exploring)
 	var several *locate.AmbiguousSetError
-	if errors.As(err, &several) {
+	if errors.As(err, &several) && a.interactive() {
 		if err := a.askForSet(ctx, several); err != nil {
 			return err
 		}
@@ -59,7 +56,7 @@ func (a *app) explore(cmd *cobra.Command, args []string) error {
 		}
 		return err
 	}
-	return errors.Join(a.runExplorer(ctx, o), o.Close())
+	return errors.Join(a.runExplorer(ctx, a.explorerOptions(o)), o.Close())
 }
 
 // suggestions are the commands that may have been meant, for the end of a sentence.
@@ -73,14 +70,19 @@ func suggestions(cmd *cobra.Command, typed string) string {
 // interactive reports whether there is a person at a terminal.
 func (a *app) interactive() bool {
 	in, ok := a.stdin.(*os.File)
-	return ok && a.out.terminal && term.IsTerminal(in) && !a.dumb()
+	return ok && a.out.terminal && term.IsTerminal(in)
 }
 
 // dumb reports whether the terminal cannot place text.
-func (a *app) dumb() bool { return a.env.Get("TERM") == "dumb" }
+func (a *app) dumb() bool { return term.Dumb(a.env) }
 
-func (a *app) runExplorer(ctx context.Context, o *locate.Opened) error {
-	return ui.Run(ctx, a.explorerOptions(o))
+// runExplorer runs the explorer, by lines where that is asked for or the terminal
+// knows nothing else.
+func (a *app) runExplorer(ctx context.Context, o ui.Options) error {
+	if a.screen.plain || a.dumb() {
+		return ui.RunPlain(ctx, o)
+	}
+	return ui.Run(ctx, o)
 }
 
 // askForSet asks which of several sets of execution tables to open.
