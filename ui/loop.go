@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"os/exec"
 	"reflect"
 	"time"
 
@@ -95,13 +96,9 @@ func (l *loop) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return l, l.leave()
 	case tea.ResumeMsg:
 		l.job.resumed()
-		// The renderer switched off that the terminal counts by clusters, and counts
-		// on it nevertheless.
-		if l.answers {
-			l.missing = 1
-			return l, l.ask(term.RequestGraphemes)
-		}
-		return l, nil
+		return l, l.again()
+	case tookBack:
+		return l, tea.Batch(l.again(), func() tea.Msg { return msg.told })
 	}
 	if identity(msg) && l.missing > 0 {
 		if l.missing--; l.missing > 0 {
@@ -119,6 +116,25 @@ func (l *loop) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	}
 	return l, l.update(msg)
+}
+
+// again asks anew, after another program had the terminal: the renderer switched off
+// that it counts by clusters, and counts on it nevertheless.
+func (l *loop) again() tea.Cmd {
+	if !l.answers {
+		return nil
+	}
+	l.missing = 1
+	return l.ask(term.RequestGraphemes)
+}
+
+// tookBack says that the terminal is ours again after another program had it, and
+// what that one's end means.
+type tookBack struct{ told tea.Msg }
+
+// execute gives the terminal to a program for a while.
+func execute(cmd *exec.Cmd, ended tea.ExecCallback) tea.Cmd {
+	return tea.ExecProcess(cmd, func(err error) tea.Msg { return tookBack{ended(err)} })
 }
 
 // update hands a message to the model.

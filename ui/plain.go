@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"reflect"
 	"time"
@@ -45,6 +46,9 @@ func RunPlain(ctx context.Context, o Options) error {
 	}
 	m := newModel(ctx, c)
 	m.live.off, m.plain = poll == nil, true
+	m.execute = func(_ *exec.Cmd, ended tea.ExecCallback) tea.Cmd {
+		return func() tea.Msg { return ended(errNoScreen) }
+	}
 	wordGlyphs(m.theme)
 	p := &plainRun{m: m, ctx: ctx, out: bufio.NewWriter(o.Output), asks: answers(o.Input), came: make(chan tea.Msg), typed: make(chan typedLine)}
 	if poll != nil {
@@ -60,6 +64,9 @@ func RunPlain(ctx context.Context, o Options) error {
 	}
 	return nil
 }
+
+// errNoScreen is why no editor runs here.
+var errNoScreen = errors.New("an editor needs a screen; type the text instead")
 
 // alarm is something to happen later.
 type alarm struct {

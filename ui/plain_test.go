@@ -32,9 +32,9 @@ func plainly(t *testing.T, o *locate.Opened, env string, lines ...string) string
 	return out.String()
 }
 
-// quiet is a store that does not tell of changes, so that what is written does not
+// untold is a store that does not tell of changes, so that what is written does not
 // depend on when they are noticed.
-func quiet(o *locate.Opened) *locate.Opened {
+func untold(o *locate.Opened) *locate.Opened {
 	o.Watcher = nil
 	o.Info.Locator = "shop.db"
 	return o
@@ -45,20 +45,31 @@ func TestPlain(t *testing.T) {
 		"tree":       {"2", "down", "j 2", "list", "list 3", "open", "1", "where"},
 		"executions": {"next-view", "down", "2", "down", "5", "[", "[", "4", "read", "6", "w", "next-view", "list", "l", "first"},
 		"refused":    {"zoom", "wider", "bogus", "fire", "[", "J nobody"},
-		"texts":      {"help", "about", "commands", ":", "i", "?"},
 		"filter":     {"l", "filter status:failed", "filter", "/", "status:running", "filter bad:word", "filter"},
 		"goto":       {"goto order-2", "goto nobody", "goto n3", "1", "goto example", "goto n3"},
 		"leave":      {"2", "a", "esc", "t", "esc", "quit", "down"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden.RequireEqual(t, maskIDs(plainly(t, quiet(seeded(t)), "LANG=C.UTF-8", lines...)))
+			golden.RequireEqual(t, maskIDs(plainly(t, untold(seeded(t)), "LANG=C.UTF-8", lines...)))
 		})
+	}
+}
+
+func TestPlainExplainsItself(t *testing.T) {
+	out := plainly(t, untold(seeded(t)), "LANG=C.UTF-8", "help", "about", ":", "1")
+	for _, want := range []string{"filter TEXT: ", "down: one row down; key down", "previous-step: ", "not now: no execution is selected", "This store\nlocator, shop.db\n", "up down page-up", "no change\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not written:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "zoom:") {
+		t.Error("what is for a screen is explained")
 	}
 }
 
 // A write is asked for line by line, and what stands in the way is said.
 func TestPlainWrites(t *testing.T) {
-	o := quiet(seeded(t))
+	o := untold(seeded(t))
 	out := plainly(t, o, "LANG=C.UTF-8", "2", "last", "append", `{"title":`, "", "shift+tab", `{"title":"by lines"}`, "note", "y", "1", "l", "suspend", "what", "yes", "6", "w", "acknowledge", "no", "acknowledge", "y")
 	for _, want := range []string{"Append a node", `data, {"title":"by lines"}`, "kind, note", "appended ", "by lines", "Suspend", "is SUSPENDED, version", "nothing was written", "acknowledged"} {
 		if !strings.Contains(out, want) {
@@ -81,7 +92,7 @@ func TestPlainAnswersEveryIntent(t *testing.T) {
 	for _, it := range intents() {
 		t.Run(it.ID, func(t *testing.T) {
 			for _, pane := range []string{"1", "2", "3", "4", "5", "6"} {
-				out := plainly(t, quiet(seeded(t)), "LANG=C.UTF-8", "l", pane, "commands", it.ID)
+				out := plainly(t, untold(seeded(t)), "LANG=C.UTF-8", "l", pane, "commands", it.ID)
 				_, answer, ok := strings.Cut(out, "up down page-up")
 				_, answer, _ = strings.Cut(answer, "\n")
 				if !ok || it.ID != "quit" && strings.TrimSpace(answer) == "" {
@@ -105,7 +116,7 @@ func TestPlainIsText(t *testing.T) {
 				lines = append(lines, "list", "read")
 			}
 		}
-		out := plainly(t, quiet(hostileStore(t)), env, lines...)
+		out := plainly(t, untold(hostileStore(t)), env, lines...)
 		if len(out) < 20_000 {
 			t.Errorf("only %d bytes", len(out))
 		}

@@ -75,6 +75,7 @@ func Run(ctx context.Context, o Options) error {
 	defer cancel() // abandons what the commands still wait for
 	c := o.config()
 	c.scheme, c.asks = scheme, asks
+	c.execute = execute
 	e := newExplorer(ctx, c, o.Open, arrive(parent, o.Opened, o.Now))
 	return errors.Join(o.play(parent, ctx, e), e.end())
 }

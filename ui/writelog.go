@@ -249,11 +249,5 @@ func openLog(m *Model, _ string) tea.Cmd {
 
 // copyText puts a text into the clipboard.
 func (m *Model) copyText(text, what string) tea.Cmd {
-	seq, err := term.OSC52(text, m.env)
-	if err != nil {
-		m.refused("copy " + what + ": " + err.Error())
-		return nil
-	}
-	m.say("copied " + what)
-	return tea.Raw(seq)
+	return m.toClipboard("copy "+what, text, "copied "+what)
 }

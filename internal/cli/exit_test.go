@@ -290,6 +290,6 @@ func TestPlainExplorer(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	w.stdin = strings.NewReader("")
-	w.ok("--plain", "memory:") // the end of the input is no error
-	w.fails(exitUsage, `there is no theme "pink"; the themes are auto, dark, light, 16, mono`, "--theme", "pink", "memory:")
+	w.ok("--plain") // the end of the input is no error
+	w.fails(exitUsage, `there is no theme "pink"; the themes are auto, dark, light, 16, mono`, "--theme", "pink")
 }
