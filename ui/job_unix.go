@@ -3,28 +3,25 @@
 package ui
 
 import (
+	"fmt"
 	"os"
 	"os/signal"
 	"sync/atomic"
 	"syscall"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"treering/internal/term"
 )
 
 // jobControl is how a shell stops the program and has it go on.
 type jobControl struct {
-	goOn chan os.Signal
-	own  atomic.Bool // the program is stopping itself
+	goOn    chan os.Signal
+	own     atomic.Bool   // the program stops itself
+	resumed chan struct{} // it went on
 }
 
 // endings are the signals that ask a program to end.
 func endings() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} }
-
-// nudge is after what time a program that was not stopped goes on.
-const nudge = 400 * time.Millisecond
 
 // listen has the terminal set up again after the program was stopped from elsewhere
 // and goes on: whoever had the terminal meanwhile left it as it suits them.
@@ -33,11 +30,15 @@ const nudge = 400 * time.Millisecond
 // once it was, and the program could not be stopped at all from then on.
 func (j *jobControl) listen(again func() error, failed func(error)) {
 	goOn := make(chan os.Signal, 1)
-	j.goOn = goOn
+	j.goOn, j.resumed = goOn, make(chan struct{}, 1)
 	signal.Notify(goOn, syscall.SIGCONT)
 	term.Go(func() {
 		for range goOn {
 			if j.own.Load() {
+				select {
+				case j.resumed <- struct{}{}:
+				default:
+				}
 				continue
 			}
 			if err := again(); err != nil {
@@ -53,23 +54,29 @@ func (j *jobControl) deaf() {
 	close(j.goOn)
 }
 
-// stopping is called right before the process stops itself. Where no shell could
-// have it go on the system does not stop it, and nothing would ever wake the wait
-// for that: it is told to go on here.
-func (j *jobControl) stopping(send func(tea.Msg)) {
-	j.own.Store(true)
-	began := time.Now()
-	term.Go(func() {
-		time.Sleep(nudge)
-		if !j.own.Load() {
-			return
-		}
-		alive := time.Since(began) < 2*nudge
-		if err := syscall.Kill(os.Getpid(), syscall.SIGCONT); err == nil && alive {
-			send(unstoppable{})
-		}
-	}, func(err error) { send(ending{err}) })
-}
+// stopTime is how long the system has to stop the program, and to say that it goes
+// on.
+const stopTime = 250 * time.Millisecond
 
-// resumed is called once it goes on.
-func (j *jobControl) resumed() { j.own.Store(false) }
+// stop stops the program, and all that runs with it as one job, until it is told to
+// go on. Where no shell could tell it the system does not stop it: that is reported.
+func (j *jobControl) stop() (stopped bool, err error) {
+	j.own.Store(true)
+	defer j.own.Store(false)
+	select {
+	case <-j.resumed: // from before
+	default:
+	}
+	if err := syscall.Kill(0, syscall.SIGTSTP); err != nil {
+		return false, fmt.Errorf("stop: %w", err)
+	}
+	// Where it stopped, both have passed when it goes on, and the second says so.
+	for range 2 {
+		select {
+		case <-j.resumed:
+			return true, nil
+		case <-time.After(stopTime):
+		}
+	}
+	return false, nil
+}

@@ -19,7 +19,8 @@ type loop struct {
 	model tea.Model
 	send  func(tea.Msg) // from any goroutine; set before the loop runs
 	// job is how the process is stopped and goes on, as far as the system has that.
-	job jobControl
+	job      jobControl
+	terminal handover
 
 	err  error // why it ends, where nobody quit
 	dead bool  // the model panicked: nothing of it is called any more
@@ -73,7 +74,8 @@ func (l *loop) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	case tea.QuitMsg:
 	case tea.SuspendMsg:
 		if l.settled() {
-			l.job.stopping(l.send)
+			l.suspend()
+			return nil
 		}
 	default:
 		return msg
@@ -83,6 +85,29 @@ func (l *loop) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	}
 	l.leaving = msg
 	return held{}
+}
+
+// suspend puts the program in the background until it is told to go on. The loop's
+// own way to do so may wait for ever, and may come back without a screen.
+func (l *loop) suspend() {
+	term.Go(func() {
+		err := l.terminal.give()
+		stopped := false
+		if err == nil {
+			stopped, err = l.job.stop()
+		}
+		if terr := l.terminal.take(); err == nil {
+			err = terr
+		}
+		if err != nil {
+			l.send(ending{err})
+			return
+		}
+		l.send(tea.ResumeMsg{})
+		if !stopped {
+			l.send(unstoppable{})
+		}
+	}, func(err error) { l.send(ending{err}) })
 }
 
 func (l *loop) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -95,7 +120,6 @@ func (l *loop) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		l.missing = 0
 		return l, l.leave()
 	case tea.ResumeMsg:
-		l.job.resumed()
 		return l, l.again()
 	case tookBack:
 		return l, tea.Batch(l.again(), func() tea.Msg { return msg.told })

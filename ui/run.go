@@ -91,13 +91,21 @@ func (o Options) play(asked, ctx context.Context, model tea.Model) error {
 	if o.Input != nil {
 		opts = append(opts, tea.WithInput(o.Input))
 	}
-	if o.Output != nil {
-		opts = append(opts, tea.WithOutput(o.Output))
+	out := o.Output
+	if out == nil {
+		out = os.Stdout
 	}
-	p := tea.NewProgram(l, opts...)
-	l.send = p.Send
+	if file, ok := out.(*os.File); ok && term.IsTerminal(file) {
+		l.terminal.out = &screenOut{File: file}
+		out = l.terminal.out
+	}
+	p := tea.NewProgram(l, append(opts, tea.WithOutput(out))...)
+	l.send, l.terminal.p = p.Send, p
 	l.job.listen(func() error {
-		return errors.Join(p.ReleaseTerminal(), p.RestoreTerminal())
+		if err := l.terminal.give(); err != nil {
+			return err
+		}
+		return l.terminal.take()
 	}, func(err error) { p.Send(ending{err}) })
 	defer l.job.deaf()
 	defer attend(asked, p)()
