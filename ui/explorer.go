@@ -195,6 +195,9 @@ func (e *explorer) own(by *stay, cmd tea.Cmd) tea.Cmd {
 		if a, ok := msg.(answer); ok {
 			return owned{by, a}
 		}
+		if b, ok := msg.(background); ok {
+			return background{b.wait, e.own(by, b.do)}
+		}
 		// Batches, and sequences, whose type is not exported, are lists of commands.
 		v := reflect.ValueOf(msg)
 		if !v.IsValid() || v.Kind() != reflect.Slice || v.Type().Elem() != reflect.TypeFor[tea.Cmd]() {

@@ -24,13 +24,25 @@ func (m *Model) follow() tea.Cmd {
 		return nil
 	}
 	ctx, poll := m.ctx, m.poll
-	return func() tea.Msg {
+	next := func() tea.Msg {
 		u, err := poll.Next(ctx)
 		if err != nil {
 			return nil // the program ends
 		}
 		return storeNews(u)
 	}
+	if m.plain {
+		return func() tea.Msg { return background{do: next} }
+	}
+	return next
+}
+
+// background is a command that is no work under way: it waits for something that may
+// be long in coming, first for some time. A run that wants to know when it is done
+// with what was asked for does not wait for it.
+type background struct {
+	wait time.Duration
+	do   tea.Cmd
 }
 
 type storeNews tracefeed.Update

@@ -116,7 +116,11 @@ type config struct {
 	ascii  bool
 	scheme paint.Scheme
 	asks   bool // the terminal is asked for its background
-	poll   *tracefeed.Poll
+	plain  bool // lines are written, there is no screen
+	// execute gives the terminal to another program for a while; nil: as Bubble Tea
+	// does.
+	execute func(*exec.Cmd, tea.ExecCallback) tea.Cmd
+	poll    *tracefeed.Poll
 
 	settings   settings.Config
 	complaints []string     // about settings and keys
@@ -154,7 +158,12 @@ func newModel(ctx context.Context, c config) *Model {
 	m.splits.recall(m.memory)
 	m.mouse = c.settings.Mouse == nil || *c.settings.Mouse
 	m.keys = bind(intents(), c.settings.Keys)
-	m.execute = tea.ExecProcess
+	if m.execute = c.execute; m.execute == nil {
+		m.execute = tea.ExecProcess
+	}
+	if m.plain = c.plain; m.plain {
+		wordGlyphs(m.theme)
+	}
 	m.writes.names.init(m, m.memory)
 	m.resuming = m.lastSubject()
 	m.nav.init(m)

@@ -15,7 +15,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"treering/internal/term"
-	"treering/tracefeed"
 	"treering/ui/paint"
 )
 
@@ -33,32 +32,20 @@ func RunPlain(ctx context.Context, o Options) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer o.observe()()
 	c := o.config()
-	c.scheme = paint.Mono
-	poll := c.poll
-	if poll != nil {
-		poll.Prime(ctx)
-	}
-	c.poll = nil // it is followed here: waiting for news is no work under way
+	c.scheme, c.plain = paint.Mono, true
 	c.after = func(wait time.Duration, f func() tea.Msg) tea.Cmd {
-		return func() tea.Msg { return alarm{wait, f} }
+		return func() tea.Msg { return background{wait, f} }
 	}
-	m := newModel(ctx, c)
-	m.live.off, m.plain = poll == nil, true
-	m.execute = func(_ *exec.Cmd, ended tea.ExecCallback) tea.Cmd {
+	c.execute = func(_ *exec.Cmd, ended tea.ExecCallback) tea.Cmd {
 		return func() tea.Msg { return ended(errNoScreen) }
 	}
-	wordGlyphs(m.theme)
-	p := &plainRun{m: m, ctx: ctx, out: bufio.NewWriter(o.Output), asks: answers(o.Input), came: make(chan tea.Msg), typed: make(chan typedLine)}
-	if poll != nil {
-		term.Go(func() { p.follow(poll.Next) }, p.broke)
+	p := &plainRun{
+		e: newExplorer(ctx, c, o.Open, arrive(ctx, o.Opened, o.Now)), ctx: ctx, out: bufio.NewWriter(o.Output), now: o.Now,
+		asks: answers(o.Input), came: make(chan tea.Msg), typed: make(chan typedLine),
 	}
 	term.Go(func() { p.read(o.Input) }, p.broke)
-	err := p.run()
-	if ferr := p.out.Flush(); err == nil {
-		err = ferr
-	}
+	err := errors.Join(p.run(), p.out.Flush(), p.e.end())
 	if err != nil {
 		return fmt.Errorf("the explorer stopped: %w", err)
 	}
@@ -67,12 +54,6 @@ func RunPlain(ctx context.Context, o Options) error {
 
 // errNoScreen is why no editor runs here.
 var errNoScreen = errors.New("an editor needs a screen; type the text instead")
-
-// alarm is something to happen later.
-type alarm struct {
-	wait time.Duration
-	do   func() tea.Msg
-}
 
 // typedLine is a line of the input, or its end.
 type typedLine struct {
@@ -83,14 +64,16 @@ type typedLine struct {
 
 // plainRun runs the model by lines.
 type plainRun struct {
-	m     *Model
+	e     *explorer
+	now   func() time.Time
 	ctx   context.Context
 	out   *bufio.Writer
 	asks  bool // somebody is at the other end: prompts are written
 	came  chan tea.Msg
 	typed chan typedLine
 
-	flying int // commands under way
+	flying int      // commands under way
+	then   []string // keys to be pressed once there are none
 	quit   bool
 	err    error
 
@@ -111,9 +94,9 @@ func (p *plainRun) run() error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, endings()...)
 	defer signal.Stop(signals)
-	p.begin(p.m.Init())
+	p.begin(p.e.Init())
 	p.hand(tea.WindowSizeMsg{Width: plainWidth, Height: plainHeight})
-	p.say("treering, " + p.m.info.Name + ", " + p.m.mode() + ". Type help for the commands, and a command or a key on every line.")
+	p.say("treering, " + p.e.m.info.Name + ", " + p.e.m.mode() + ". Type help for the commands, and a command or a key on every line.")
 	impatient := time.NewTimer(plainPatience)
 	defer impatient.Stop()
 	late := false
@@ -145,6 +128,11 @@ func (p *plainRun) run() error {
 			p.line(line)
 			late = false
 			impatient.Reset(plainPatience)
+		}
+		if p.flying == 0 && len(p.then) > 0 {
+			keys := p.then
+			p.then = nil
+			p.press(keys...)
 		}
 		if p.flying == 0 {
 			p.tell()
@@ -181,15 +169,13 @@ func (p *plainRun) hand(msg tea.Msg) {
 	case tea.SuspendMsg:
 		p.say("the terminal's own key puts this in the background")
 		return
-	case alarm:
-		time.AfterFunc(msg.wait, func() {
-			defer func() {
-				if v := recover(); v != nil {
-					p.broke(term.Caught(v))
-				}
-			}()
+	case background:
+		term.Go(func() {
+			if msg.wait > 0 {
+				time.Sleep(msg.wait)
+			}
 			p.bring(msg.do())
-		})
+		}, p.broke)
 		return
 	}
 	if v := reflect.ValueOf(msg); v.Kind() == reflect.Slice && v.Type().Elem() == reflect.TypeFor[tea.Cmd]() {
@@ -200,9 +186,9 @@ func (p *plainRun) hand(msg tea.Msg) {
 		}
 		return
 	}
-	_, cmd := p.m.Update(msg)
-	p.m.draw() // sizes are known by what was drawn
-	if _, ok := msg.(timePassed); ok && p.flying == 0 {
+	_, cmd := p.e.Update(msg)
+	p.e.m.draw() // sizes are known by what was drawn
+	if o, ok := msg.(owned); ok && p.flying == 0 && isTime(o.answer) {
 		p.surface, p.lines = p.describe() // that time passes is no news
 	}
 	p.begin(cmd)
@@ -227,16 +213,8 @@ func (p *plainRun) bring(msg tea.Msg) {
 
 func (p *plainRun) broke(err error) { p.bring(ending{err}) }
 
-// follow brings news of the store.
-func (p *plainRun) follow(next func(context.Context) (tracefeed.Update, error)) {
-	for {
-		u, err := next(p.ctx)
-		if err != nil {
-			return // it ends
-		}
-		p.bring(storeNews(u))
-	}
-}
+// isTime reports whether an answer only says that time passed.
+func isTime(a answer) bool { _, ok := a.(timePassed); return ok }
 
 // maxPlainLine bounds a line of the input, in bytes: it may be a node's data.
 const maxPlainLine = 17 << 20
@@ -254,7 +232,7 @@ func (p *plainRun) read(in io.Reader) {
 		}
 	}
 	for s.Scan() {
-		if !send(typedLine{text: s.Text(), at: p.m.now()}) {
+		if !send(typedLine{text: s.Text(), at: p.now()}) {
 			return
 		}
 	}

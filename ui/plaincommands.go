@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"treering/ui/field"
 	"treering/ui/layout"
 )
 
@@ -30,7 +31,7 @@ quit, or the end of the input: leave`
 
 // line does what one line of the input says.
 func (p *plainRun) line(l typedLine) {
-	m := p.m
+	m := p.e.m
 	text := strings.TrimRight(l.text, "\r")
 	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	rest = strings.TrimSpace(rest)
@@ -39,13 +40,13 @@ func (p *plainRun) line(l typedLine) {
 			p.say("that was typed before the question was asked; nothing was done")
 			return
 		}
-		d.since = time.Time{} // a line is no key that slipped
+		d.since, d.heard = time.Time{}, time.Time{} // a line is no key that slipped
 	}
 	switch {
 	case m.cursor() != nil:
 		p.fill(text)
 	case m.dialog != nil:
-		p.press(answerKey(word))
+		p.press(answerKey(m.dialog, word))
 	case m.overlay != nil:
 		p.press(word)
 	case word == "":
@@ -56,10 +57,10 @@ func (p *plainRun) line(l typedLine) {
 }
 
 // answerKey is the key that an answer to a dialog stands for.
-func answerKey(word string) string {
+func answerKey(d *dialog, word string) string {
 	switch strings.ToLower(word) {
 	case "yes":
-		return confirmKey
+		return d.confirm
 	case "no", "leave", "cancel":
 		return "esc"
 	}
@@ -74,10 +75,25 @@ func (p *plainRun) fill(text string) {
 		return
 	}
 	if text != "" { // an empty line keeps what is there
-		p.press("ctrl+e", "ctrl+u")
+		p.clear()
 		p.hand(tea.PasteMsg{Content: text})
 	}
-	p.press("enter")
+	p.then = append(p.then, "enter") // once what the text sets going is done
+}
+
+// clear empties what is being typed.
+func (p *plainRun) clear() {
+	if d := p.e.m.dialog; d != nil && d.editing() {
+		switch in := d.fields[d.at].input.(type) {
+		case *field.Field:
+			in.Set("")
+			return
+		case *field.Area:
+			in.Set("")
+			return
+		}
+	}
+	p.press("ctrl+e", "ctrl+u")
 }
 
 // press presses keys by their names.
@@ -96,7 +112,7 @@ func (p *plainRun) again() { p.surface, p.lines = nil, nil }
 
 // command does what is named: an own command, an intent, or what keys are bound to.
 func (p *plainRun) command(word, rest, text string) {
-	m := p.m
+	m := p.e.m
 	m.fade()
 	switch word {
 	case "where":
@@ -189,7 +205,7 @@ func (p *plainRun) list(n string) {
 
 // readOut writes all of the detail.
 func (p *plainRun) readOut() {
-	for _, line := range spoken(p.m.panes[layout.Detail].draw(p.m, plainWidth, 1<<20, false)) {
+	for _, line := range spoken(p.e.m.panes[layout.Detail].draw(p.e.m, plainWidth, 1<<20, false)) {
 		p.say(line)
 	}
 }
@@ -197,8 +213,8 @@ func (p *plainRun) readOut() {
 // commands writes the names of all intents.
 func (p *plainRun) commands() {
 	var names []string
-	for i := range p.m.keys.table {
-		if id := p.m.keys.table[i].ID; !slices.Contains(screenOnly, id) {
+	for i := range p.e.m.keys.table {
+		if id := p.e.m.keys.table[i].ID; !slices.Contains(screenOnly, id) {
 			names = append(names, id)
 		}
 	}
@@ -210,7 +226,7 @@ func (p *plainRun) help() {
 	for line := range strings.SplitSeq(ownCommands, "\n") {
 		p.say(line)
 	}
-	m := p.m
+	m := p.e.m
 	for i := range m.keys.table {
 		it := &m.keys.table[i]
 		if slices.Contains(screenOnly, it.ID) {

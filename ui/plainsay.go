@@ -39,7 +39,7 @@ func (m *Model) mode() string {
 
 // tell writes what is different from what was written last.
 func (p *plainRun) tell() {
-	if s := p.m.status; s.gen != p.said {
+	if s := p.e.m.status; s.gen != p.said {
 		p.said = s.gen
 		if text := s.text.String(); text != "" {
 			if s.stays {
@@ -83,7 +83,7 @@ func (p *plainRun) say(s string) {
 		p.prompt = ""
 	}
 	p.heard = false
-	p.put(p.m.shown(p.m.term.Sanitise(s).String()) + "\n")
+	p.put(p.e.m.shown(p.e.m.term.Sanitise(s).String()) + "\n")
 }
 
 // put writes as it is. The writer keeps the first error, and Flush returns it.
@@ -95,22 +95,22 @@ func (p *plainRun) ask() {
 		return
 	}
 	switch {
-	case p.m.dialog != nil && p.m.dialog.editing():
+	case p.e.m.dialog != nil && p.e.m.dialog.editing():
 		p.prompt = "text, tab or esc: "
-	case p.m.dialog != nil:
-		p.prompt = confirmKey + ", or esc: "
-	case p.m.cursor() != nil:
+	case p.e.m.dialog != nil:
+		p.prompt = p.e.m.dialog.confirm + ", or esc: "
+	case p.e.m.cursor() != nil:
 		p.prompt = "text, or esc: "
 	default:
-		p.prompt = paneNames[p.m.focus] + "> "
+		p.prompt = paneNames[p.e.m.focus] + "> "
 	}
-	p.put(p.m.shown(p.prompt))
+	p.put(p.e.m.shown(p.prompt))
 }
 
 // describe is what one would look at, as lines, and which thing that is: the dialog,
 // what stands over the panes, or the focused pane with its selected row.
 func (p *plainRun) describe() (surface any, lines []string) {
-	m := p.m
+	m := p.e.m
 	m.draw()
 	switch {
 	case m.dialog != nil:
@@ -136,7 +136,7 @@ func (p *plainRun) describe() (surface any, lines []string) {
 
 // rows are the lines of the focused pane's window.
 func (p *plainRun) rows() []string {
-	m := p.m
+	m := p.e.m
 	h := max(m.screen.layout.Rects[m.focus].H-1, 1)
 	out := slices.Clone(m.panes[m.focus].draw(m, plainWidth, h, true))
 	for i := range out {
@@ -147,17 +147,17 @@ func (p *plainRun) rows() []string {
 
 // selected is which of the rows is selected, -1 where they are no list.
 func (p *plainRun) selected(rows []string) int {
-	if p.m.focus == layout.Detail {
+	if p.e.m.focus == layout.Detail {
 		return -1
 	}
-	return slices.IndexFunc(rows, func(s string) bool { return strings.HasPrefix(s, p.m.theme.Mark.String()) })
+	return slices.IndexFunc(rows, func(s string) bool { return strings.HasPrefix(s, p.e.m.theme.Mark.String()) })
 }
 
 // row is the selected row, and how deep it is in its tree.
 func (p *plainRun) row(drawn string) string {
-	text := strings.Join(spoken([]string{strings.TrimPrefix(drawn, p.m.theme.Mark.String())}), " ")
-	if p.m.focus == layout.Tree {
-		w := p.m.tree.widget
+	text := strings.Join(spoken([]string{strings.TrimPrefix(drawn, p.e.m.theme.Mark.String())}), " ")
+	if p.e.m.focus == layout.Tree {
+		w := p.e.m.tree.widget
 		if r, ok := w.Cursor(); ok {
 			text += ", level " + treeview.Grouped(int64(w.Index().Depth(r)+1))
 		}
