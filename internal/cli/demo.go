@@ -12,7 +12,6 @@ import (
 	"treering/internal/demo"
 	"treering/store"
 	"treering/store/locate"
-	"treering/ui"
 )
 
 // demoSeed makes every demo the same one.
