@@ -35,7 +35,7 @@ TREE_TABLES = """
 CREATE TABLE tree_sessions (tree INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE, kind TEXT NOT NULL, expires_at REAL);
 CREATE TABLE tree_nodes (node INTEGER PRIMARY KEY, tree INTEGER NOT NULL, id TEXT NOT NULL, parent INTEGER, parent_id TEXT,
   kind TEXT NOT NULL, data TEXT NOT NULL);
-CREATE UNIQUE INDEX tree_nodes_id ON tree_nodes (tree, id);
+CREATE UNIQUE INDEX tree_nodes_key ON tree_nodes (tree || '/' || id);
 CREATE INDEX tree_nodes_children ON tree_nodes (tree, parent, id);
 """
 
@@ -285,7 +285,7 @@ def append(conn, session, id, parent, data):
         raise RuntimeError("no such session")
     number = None
     if parent is not None:
-        found = conn.execute("SELECT node FROM tree_nodes WHERE tree=? AND id=?", (tree[0], parent)).fetchone()
+        found = conn.execute("SELECT node FROM tree_nodes WHERE tree || '/' || id = ?", (f"{tree[0]}/{parent}",)).fetchone()
         if found is None:
             raise RuntimeError("no such parent")
         number = found[0]
@@ -317,15 +317,15 @@ def bench_append(scratch, size):
         db.close()
 
 
-def key_pages(conn, statement, args, start, key):
-    """Pages of 1000 by key to the end; the number of rows."""
-    total, last = 0, start
+def key_pages(conn, statement, args, prefix):
+    """Pages of 1000 by the id in the first column to the end; the number of rows."""
+    total, last = 0, ""
     while True:
-        rows = conn.execute(statement, (*args, last, 1000)).fetchall()
+        rows = conn.execute(statement, (*args, prefix + last, 1000)).fetchall()
         total += len(rows)
         if len(rows) < 1000:
             return total
-        last = rows[-1][key]
+        last = rows[-1][0]
 
 
 def fill_tree(db, count, parent):
@@ -341,16 +341,19 @@ def bench_nodes(scratch, size):
     conn = db.conn
     conn.execute("INSERT INTO tree_sessions (tree, id, kind) VALUES (1, 's', 'session')")
     fill_tree(db, size.nodes, lambda n: (n - 1) // 4)
-    page = "SELECT id, parent_id, kind, data FROM tree_nodes INDEXED BY tree_nodes_id WHERE tree=? AND id>? ORDER BY id LIMIT ?"
+    page = (
+        "SELECT id, parent_id, kind, data FROM tree_nodes INDEXED BY tree_nodes_key"
+        " WHERE tree || '/' || id > ? ORDER BY tree || '/' || id LIMIT ?"
+    )
 
     def through():
-        found = key_pages(conn, page, (1,), "", 0)
+        found = key_pages(conn, page, (), "1/")
         assert found == size.nodes, found
 
     report("nodes/list_all", median_of(3, through) * 1e3, "ms")
     middle = sorted(node_id(n) for n in range(size.nodes))[size.nodes // 2]
-    report("nodes/page_middle", median_of(51, lambda: conn.execute(page, (1, middle, 1000)).fetchall()) * 1e6, "us")
-    report("nodes/page_first", median_of(51, lambda: conn.execute(page, (1, "", 1000)).fetchall()) * 1e6, "us")
+    report("nodes/page_middle", median_of(51, lambda: conn.execute(page, ("1/" + middle, 1000)).fetchall()) * 1e6, "us")
+    report("nodes/page_first", median_of(51, lambda: conn.execute(page, ("1/", 1000)).fetchall()) * 1e6, "us")
     db.close()
 
 
@@ -366,7 +369,7 @@ def bench_children(scratch, size):
     )
 
     def through():
-        found = key_pages(conn, page, (1, root), "", 0)
+        found = key_pages(conn, page, (1, root), "")
         assert found == size.children, found
 
     report("children/list_all", median_of(5, through) * 1e3, "ms")

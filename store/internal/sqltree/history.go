@@ -64,7 +64,7 @@ func (s *Store) ListHistory(ctx context.Context, session, node string, page stor
 
 const (
 	climbByNumber = "SELECT id, parent_id, kind, data, parent FROM tree_nodes WHERE node = ? AND tree = ?"
-	climbByID     = "SELECT id, parent_id, kind, data, parent FROM tree_nodes INDEXED BY tree_nodes_id WHERE tree = ? AND id = ?"
+	climbByID     = "SELECT id, parent_id, kind, data, parent FROM tree_nodes " + byKey + "= ?"
 )
 
 // climber reads a node and then its ancestors.
@@ -82,7 +82,7 @@ type climber struct {
 func (c *climber) read(id string) (node store.Node, found bool, err error) {
 	if c.parent != 0 {
 		if c.up == nil {
-			if c.up, err = c.conn.Prepare(climbByNumber); err != nil {
+			if c.up, err = prepare(c.conn, climbByNumber); err != nil {
 				return store.Node{}, false, err
 			}
 			c.up.BindInt64(2, c.tree)
@@ -102,10 +102,7 @@ func (c *climber) read(id string) (node store.Node, found bool, err error) {
 	if store.CheckID("node id", id) != nil {
 		return store.Node{}, false, nil
 	}
-	found, err = first(c.conn, climbByID, func(q *sqlite.Stmt) {
-		q.BindInt64(1, c.tree)
-		q.BindText(2, id)
-	}, func(row *sqlite.Stmt) { node, c.parent = c.r.node(row), row.ColumnInt64(4) })
+	found, err = first(c.conn, climbByID, func(q *sqlite.Stmt) { q.BindText(1, keyOf(c.tree, id)) }, func(row *sqlite.Stmt) { node, c.parent = c.r.node(row), row.ColumnInt64(4) })
 	return node, found, err
 }
 

@@ -19,15 +19,22 @@ const pageBytes = 8 << 20
 // plan anew for every other one: what is equal stands behind a plus, and the limit
 // is ours.
 const (
-	listNodes    = selectNode + "INDEXED BY tree_nodes_id WHERE tree = +? AND id > ? ORDER BY id"
+	listNodes    = selectNode + byKey + "> ? ORDER BY " + key
+	lastNode     = "SELECT id FROM tree_nodes " + byKey + "> ? AND " + key + " < ? ORDER BY " + key + " DESC"
 	listChildren = selectNode + "INDEXED BY tree_nodes_children WHERE tree = +? AND parent = +? AND id > ? ORDER BY id"
 	listRoots    = selectNode + "INDEXED BY tree_nodes_children WHERE tree = +? AND parent IS NULL AND id > ? ORDER BY id"
 )
 
 // ListNodes implements [store.TreeStore].
 func (s *Store) ListNodes(ctx context.Context, session string, page store.PageRequest) (store.Page[store.Node], error) {
-	return s.list(ctx, session, page, func(*sqlite.Conn, tree) (selection, error) {
-		return selection{scope: []string{"nodes"}, query: listNodes}, nil
+	return s.list(ctx, session, page, func(conn *sqlite.Conn, t tree) (selection, error) {
+		sel := selection{scope: []string{"nodes"}, query: listNodes, bind: func(q *sqlite.Stmt, after string) { q.BindText(1, keyOf(t.number, after)) }}
+		found, err := first(conn, lastNode, func(q *sqlite.Stmt) {
+			q.BindText(1, keyOf(t.number, ""))
+			q.BindText(2, keysEnd(t.number))
+		}, func(row *sqlite.Stmt) { sel.last = row.ColumnText(0) })
+		sel.empty = !found
+		return sel, err
 	})
 }
 
@@ -35,21 +42,32 @@ func (s *Store) ListNodes(ctx context.Context, session string, page store.PageRe
 func (s *Store) ListChildren(ctx context.Context, session, node string, page store.PageRequest) (store.Page[store.Node], error) {
 	return s.list(ctx, session, page, func(conn *sqlite.Conn, t tree) (selection, error) {
 		if node == "" {
-			return selection{scope: []string{"roots"}, query: listRoots}, nil
+			return selection{scope: []string{"roots"}, query: listRoots, bind: func(q *sqlite.Stmt, after string) {
+				q.BindInt64(1, t.number)
+				q.BindText(2, after)
+			}}, nil
 		}
 		parent, found, err := numberOf(conn, t.number, node)
 		if err == nil && !found {
 			err = &store.NotFoundError{What: "node", ID: node, In: session}
 		}
-		return selection{scope: []string{"children", node}, query: listChildren, parent: parent}, err
+		return selection{scope: []string{"children", node}, query: listChildren, bind: func(q *sqlite.Stmt, after string) {
+			q.BindInt64(1, t.number)
+			q.BindInt64(2, parent)
+			q.BindText(3, after)
+		}}, err
 	})
 }
 
 // selection is what a list in identity order goes through.
 type selection struct {
-	scope  []string
-	query  string
-	parent int64 // bound second in the query where it is not 0, which no node is
+	scope []string
+	query string
+	bind  func(q *sqlite.Stmt, after string) // after is "" before every id
+	// last is the id of the last row where the query does not end by itself; "" where
+	// it does.
+	last  string
+	empty bool // there is none
 }
 
 func (s *Store) list(ctx context.Context, session string, page store.PageRequest, selected func(*sqlite.Conn, tree) (selection, error)) (store.Page[store.Node], error) {
@@ -73,21 +91,16 @@ func (s *Store) list(ctx context.Context, session string, page store.PageRequest
 			return err
 		}
 		out = store.Page[store.Node]{}
+		after := ""
+		if key != nil {
+			after = key[0]
+		}
+		if sel.empty || sel.last != "" && after >= sel.last {
+			return nil
+		}
 		var r reader
 		size := 0
-		return each(conn, sel.query, func(q *sqlite.Stmt) {
-			q.BindInt64(1, t.number)
-			param := 2
-			if sel.parent != 0 {
-				q.BindInt64(param, sel.parent)
-				param++
-			}
-			if key != nil {
-				q.BindText(param, key[0])
-			} else {
-				q.BindText(param, "") // every id comes after it
-			}
-		}, func(row *sqlite.Stmt) bool {
+		return each(conn, sel.query, func(q *sqlite.Stmt) { sel.bind(q, after) }, func(row *sqlite.Stmt) bool {
 			if len(out.Items) == limit || size >= pageBytes {
 				out.Next = store.EncodeCursor(scope, out.Items[len(out.Items)-1].ID)
 				return false
@@ -95,7 +108,7 @@ func (s *Store) list(ctx context.Context, session string, page store.PageRequest
 			node := r.node(row)
 			size += len(node.Data)
 			out.Items = append(room(out.Items, limit), node)
-			return true
+			return node.ID != sel.last
 		})
 	})
 	if err != nil {

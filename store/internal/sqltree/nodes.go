@@ -2,6 +2,7 @@ package sqltree
 
 import (
 	"context"
+	"strconv"
 
 	"zombiezen.com/go/sqlite"
 
@@ -14,11 +15,25 @@ const selectNode = "SELECT id, parent_id, kind, data FROM tree_nodes "
 // The planner is told the indexes: left to itself it would walk all nodes of a
 // tree for the children of one.
 const (
-	nodeByID   = selectNode + "INDEXED BY tree_nodes_id WHERE tree = ? AND id = ?"
-	nodeNumber = "SELECT node FROM tree_nodes INDEXED BY tree_nodes_id WHERE tree = ? AND id = ?"
+	byKey      = "INDEXED BY tree_nodes_key WHERE " + key + " "
+	nodeByID   = selectNode + byKey + "= ?"
+	nodeNumber = "SELECT node FROM tree_nodes " + byKey + "= ?"
 	rootExists = "SELECT 1 FROM tree_nodes INDEXED BY tree_nodes_children WHERE tree = ? AND parent IS NULL LIMIT 1"
-	countNodes = "SELECT count(*) FROM tree_nodes INDEXED BY tree_nodes_id WHERE tree = ?"
+	countNodes = "SELECT count(*) FROM tree_nodes INDEXED BY tree_nodes_children WHERE tree = ?"
 )
+
+// key is what a node is found by, as the index has it: the number of its tree and
+// its id in one text. A list that goes through an index of two columns compares
+// the first one at every row to see whether the tree has ended.
+const key = "tree || '/' || id"
+
+// keyOf is the key of a node. Every key of the tree comes after that of "" and
+// before keysEnd.
+func keyOf(tree int64, id string) string { return strconv.FormatInt(tree, 10) + "/" + id }
+
+// keysEnd comes after every key of the tree and before any other one: 0 follows the
+// stroke in ASCII.
+func keysEnd(tree int64) string { return strconv.FormatInt(tree, 10) + "0" }
 
 // Append implements [store.TreeStore].
 func (s *Store) Append(ctx context.Context, session string, node store.Node) error {
@@ -92,10 +107,8 @@ func numberOf(conn *sqlite.Conn, number int64, id string) (node int64, found boo
 	if store.CheckID("node id", id) != nil {
 		return 0, false, nil
 	}
-	found, err = first(conn, nodeNumber, func(q *sqlite.Stmt) {
-		q.BindInt64(1, number)
-		q.BindText(2, id)
-	}, func(row *sqlite.Stmt) { node = row.ColumnInt64(0) })
+	found, err = first(conn, nodeNumber, func(q *sqlite.Stmt) { q.BindText(1, keyOf(number, id)) },
+		func(row *sqlite.Stmt) { node = row.ColumnInt64(0) })
 	return node, found, err
 }
 

@@ -1,6 +1,9 @@
 package sqltree
 
 import (
+	"fmt"
+	"strings"
+
 	"zombiezen.com/go/sqlite"
 )
 
@@ -20,7 +23,7 @@ func first(conn *sqlite.Conn, query string, bind, row func(*sqlite.Stmt)) (found
 
 // each runs a query and hands over its rows until row returns false.
 func each(conn *sqlite.Conn, query string, bind func(*sqlite.Stmt), row func(*sqlite.Stmt) bool) error {
-	stmt, err := conn.Prepare(query)
+	stmt, err := prepare(conn, query)
 	if err != nil {
 		return err
 	}
@@ -36,6 +39,24 @@ func each(conn *sqlite.Conn, query string, bind func(*sqlite.Stmt), row func(*sq
 			return stmt.Reset()
 		}
 	}
+}
+
+// prepare returns the kept statement of a query. Where it cannot be made since the
+// tables are of another version, which a database that is open for reading may well
+// have, the error says so.
+func prepare(conn *sqlite.Conn, query string) (*sqlite.Stmt, error) {
+	stmt, err := conn.Prepare(query)
+	if sqlite.ErrCode(err) != sqlite.ResultError || !strings.Contains(query, "tree_nodes") {
+		return stmt, err
+	}
+	version, verr := schemaVersion(conn)
+	switch {
+	case verr != nil || version == SchemaVersion:
+		return nil, err
+	case version > SchemaVersion:
+		return nil, fmt.Errorf("%w: version %d, this one knows %d", ErrNewerSchema, version, SchemaVersion)
+	}
+	return nil, fmt.Errorf("%w: version %d, this one needs %d; a store of treering's own is brought up to it when it is opened for writing", ErrOlderSchema, version, SchemaVersion)
 }
 
 // change runs a statement that returns no rows and says how many it changed.

@@ -106,12 +106,11 @@ func (s *seeker) read(id string) (node store.Node, found bool, err error) {
 		return store.Node{}, false, nil
 	}
 	if s.q == nil {
-		if s.q, err = s.conn.Prepare(nodeByID); err != nil {
+		if s.q, err = prepare(s.conn, nodeByID); err != nil {
 			return store.Node{}, false, err
 		}
-		s.q.BindInt64(1, s.tree)
 	}
-	s.q.BindText(2, id)
+	s.q.BindText(1, keyOf(s.tree, id))
 	if found, err = s.q.Step(); err != nil {
 		return store.Node{}, false, err // Step has reset it
 	}

@@ -16,7 +16,8 @@ const (
 
 const (
 	deletedTree = "SELECT tree FROM tree_sessions WHERE id IS NULL LIMIT 1"
-	nodeSizes   = "SELECT id, octet_length(data) FROM tree_nodes INDEXED BY tree_nodes_id WHERE tree = +? ORDER BY id"
+	nodeSizes   = "SELECT id, octet_length(data) FROM tree_nodes " + byKey + "> ? AND " + key + " < ? ORDER BY " + key
+	deleteUpTo  = "DELETE FROM tree_nodes " + byKey + "> ? AND " + key + " <= ?"
 )
 
 // markDeleted takes the id from a tree: nobody finds it any more.
@@ -67,7 +68,10 @@ func reapPortion(conn *sqlite.Conn, number int64) error {
 		rest         bool
 	)
 	err := each(conn, nodeSizes,
-		func(q *sqlite.Stmt) { q.BindInt64(1, number) },
+		func(q *sqlite.Stmt) {
+			q.BindText(1, keyOf(number, ""))
+			q.BindText(2, keysEnd(number))
+		},
 		func(row *sqlite.Stmt) bool {
 			if rest = nodes == reapNodes || bytes >= reapBytes; rest {
 				return false
@@ -83,9 +87,9 @@ func reapPortion(conn *sqlite.Conn, number int64) error {
 		return err
 	}
 	if rest {
-		_, err = change(conn, "DELETE FROM tree_nodes WHERE tree = ? AND id <= ?", func(q *sqlite.Stmt) {
-			q.BindInt64(1, number)
-			q.BindText(2, last)
+		_, err = change(conn, deleteUpTo, func(q *sqlite.Stmt) {
+			q.BindText(1, keyOf(number, ""))
+			q.BindText(2, keyOf(number, last))
 		})
 		return err
 	}

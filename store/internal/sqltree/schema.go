@@ -9,10 +9,14 @@ import (
 )
 
 // SchemaVersion is the version that [Migrate] brings a database to.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // ErrNewerSchema is a database whose tree tables a later version has migrated.
 var ErrNewerSchema = errors.New("the tree tables were made by a newer version")
+
+// ErrOlderSchema is a database whose tree tables are of an earlier version and were
+// not migrated.
+var ErrOlderSchema = errors.New("the tree tables were made by an older version")
 
 // migrations[i] leads from version i to version i+1.
 //
@@ -24,8 +28,8 @@ var ErrNewerSchema = errors.New("the tree tables were made by a newer version")
 // Nodes are kept in the order of appending, which ids that climb with time share,
 // and know their parent by its number: following one is a third of the cost of
 // looking up an id. The name of the parent is kept beside it, so that no list has
-// to look it up. The second index ends in the id, so children come in identity
-// order from it, and with parent NULL the roots do.
+// to look it up. One index is of the [key]s, the other one ends in the id, so
+// children come in identity order from it, and with parent NULL the roots do.
 var migrations = [...]string{
 	`CREATE TABLE tree_sessions (
   tree INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -47,6 +51,9 @@ CREATE UNIQUE INDEX tree_nodes_id ON tree_nodes (tree, id);
 CREATE INDEX tree_nodes_children ON tree_nodes (tree, parent, id);
 CREATE TABLE tree_schema (version INTEGER NOT NULL);
 INSERT INTO tree_schema (version) VALUES (0);
+`,
+	`DROP INDEX tree_nodes_id;
+CREATE UNIQUE INDEX tree_nodes_key ON tree_nodes (` + key + `);
 `,
 }
 

@@ -64,8 +64,8 @@ func TestMigrate(t *testing.T) {
 	if err := sqltree.Migrate(conn); err != nil {
 		t.Fatal(err)
 	}
-	if got := rows(t, conn, "SELECT version FROM tree_schema"); !slices.Equal(got, []string{"1"}) {
-		t.Errorf("versions %q, want 1", got)
+	if got := rows(t, conn, "SELECT version FROM tree_schema"); !slices.Equal(got, []string{"2"}) {
+		t.Errorf("versions %q, want 2", got)
 	}
 	for table, want := range sqltree.Columns() {
 		if got := rows(t, conn, "SELECT name FROM pragma_table_info(?)", table); !slices.Equal(got, want) {
@@ -110,7 +110,7 @@ func TestMigrateRefuses(t *testing.T) {
 		is    error
 		says  string
 	}{
-		{"a newer schema", []string{"CREATE TABLE tree_schema (version INTEGER)", "INSERT INTO tree_schema VALUES (2)"}, sqltree.ErrNewerSchema, "version 2, this one knows 1"},
+		{"a newer schema", []string{"CREATE TABLE tree_schema (version INTEGER)", "INSERT INTO tree_schema VALUES (3)"}, sqltree.ErrNewerSchema, "version 3, this one knows 2"},
 		{"an empty version", []string{"CREATE TABLE tree_schema (version INTEGER)"}, nil, "tree_schema is empty"},
 		{"somebody else's sessions", []string{"CREATE TABLE tree_sessions (theirs)"}, nil, "tree_sessions already exists"},
 		{"somebody else's nodes", []string{"CREATE TABLE tree_nodes (theirs)"}, nil, "tree_nodes already exists"},
