@@ -40,6 +40,8 @@ func TestScreens(t *testing.T) {
 		{"memory-execution", mem("l")},
 		{"memory-step", mem("l", "5")},
 		{"memory-help", mem("?")},
+		{"memory-search", mem("?", "z", "o", "o", "m")},
+		{"memory-prefix", mem("Z")},
 		{"memory-about", mem("i")},
 		{"empty", func(t *testing.T, w, h int) *driver { return open(t, openMemory(t), w, h) }},
 	} {

@@ -13,7 +13,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "treering [LOCATOR]",
 		Short: "A terminal explorer for session trees and executions",
-		Long:  rootHelp + "\n\nEnvironment:\n\n" + environmentHelp + "\n\nFiles here:\n\n" + a.placesHelp() + "\n\nExit codes:\n\n" + exitHelp,
+		Long:  rootHelp + "\n\nEnvironment:\n\n" + environmentHelp + "\n\nFiles here:\n\n" + a.placesHelp() + "\n\n" + configHelp + "\n\nExit codes:\n\n" + exitHelp,
 		Example: `# the explorer on a file
 treering shop.db
 # the explorer on a seeded store
