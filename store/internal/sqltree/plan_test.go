@@ -163,7 +163,7 @@ func TestEarlierVersions(t *testing.T) {
 		"node":    func() error { _, err := s.Node(t.Context(), "a", "9"); return err },
 		"history": func() error { _, err := s.ListHistory(t.Context(), "a", "10", store.PageRequest{}); return err },
 	} {
-		if err := read(); !errors.Is(err, ErrOlderSchema) || !strings.Contains(err.Error(), "version 1, this one needs 2; open it once with --rw, which brings a store of treering's own up to it") {
+		if err := read(); !errors.Is(err, ErrOlderSchema) || !strings.Contains(err.Error(), "version 1, this one needs 2; the explorer, or a command that writes, brings a store of treering's own up to it") {
 			t.Errorf("%s before: %v", name, err)
 		}
 	}

@@ -56,7 +56,7 @@ func prepare(conn *sqlite.Conn, query string) (*sqlite.Stmt, error) {
 	case version > SchemaVersion:
 		return nil, fmt.Errorf("%w: version %d, this one knows %d", ErrNewerSchema, version, SchemaVersion)
 	}
-	return nil, fmt.Errorf("%w: version %d, this one needs %d; open it once with --rw, which brings a store of treering's own up to it", ErrOlderSchema, version, SchemaVersion)
+	return nil, fmt.Errorf("%w: version %d, this one needs %d; the explorer, or a command that writes, brings a store of treering's own up to it", ErrOlderSchema, version, SchemaVersion)
 }
 
 // change runs a statement that returns no rows and says how many it changed.
