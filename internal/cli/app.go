@@ -110,6 +110,9 @@ func lacks(o *locate.Opened, p purpose, what string) error {
 		return &openError{fmt.Errorf("%q has tables of the session trees' names, but not with the columns that this version knows: "+
 			"another version or another program made them", o.Info.Locator)}
 	}
+	if o.Info.Foreign {
+		return &openError{fmt.Errorf("%q holds no %s, but sessions of another program (%s)", o.Info.Locator, what, o.Info.Backend)}
+	}
 	if p == reading {
 		return &openError{fmt.Errorf("%q holds no %s; a command that writes adds their tables, with --rw --create", o.Info.Locator, what)}
 	}
@@ -150,7 +153,7 @@ func (a *app) open(ctx context.Context, p purpose) (*locate.Opened, error) {
 	}
 	if (p == writing || p == changing) && !o.Info.Writable {
 		err := fmt.Errorf("%q is %w: %s", o.Info.Locator, errReadOnly, o.Info.Why)
-		if !a.rw {
+		if !a.rw && !o.Info.Foreign {
 			err = fmt.Errorf("%w; --rw opens it for writing", err)
 		}
 		return nil, &openError{errors.Join(err, o.Close())}

@@ -176,19 +176,29 @@ func TestBigNumbersKeepTheirDigits(t *testing.T) {
 	}
 }
 
-func TestForeignSessionTreesAreNamed(t *testing.T) {
-	for file, says := range map[string]string{
-		"contree-cli.db":         "contree-cli; this version does not read it",
-		"langgraph.sqlite":       "it is a LangGraph checkpoint database; this version does not read it",
-		"pi-session.jsonl":       "a pi session: this version does not read it",
-		"claude-compacted.jsonl": "a Claude Code session: this version does not read it",
+func TestSessionTreesOfOtherPrograms(t *testing.T) {
+	for file, backend := range map[string]string{
+		"contree-cli.db": "contree", "contree-sdk-v1.db": "contree", "langgraph.sqlite": "langgraph", "pi-session.jsonl": "pi", "claude-compacted.jsonl": "claude-code",
 	} {
 		w := newWorld(t)
 		w.store = testfiles.Copy(t, file)
 		before := seen(t, filepath.Dir(w.store))
-		w.fails(exitUsage, says, "sessions")
-		w.fails(exitUsage, says, "info")
-		w.fails(exitUsage, says, "session", "create", "x")
+		sessions := strict(t, file, w.ok("sessions", "--json"))
+		if len(sessions) == 0 {
+			t.Errorf("%s: no sessions", file)
+		}
+		for _, s := range sessions {
+			id, _ := s.Get("session_id").Text()
+			if out := w.ok("tree", id); out == "" {
+				t.Errorf("%s: session %s shows nothing", file, id)
+			}
+			strict(t, id, w.ok("nodes", id, "--json"))
+		}
+		info := strict(t, file, w.ok("info", "--json"))[0]
+		same(t, file, string(info.Get("backend")), `"`+backend+`"`)
+		w.fails(exitUsage, "treering import", "session", "create", "x")
+		w.fails(exitUsage, "treering import", "--rw", "session", "create", "x")
+		w.fails(exitUsage, "holds no executions, but sessions of another program", "executions")
 		unchanged(t, filepath.Dir(w.store), before)
 	}
 }

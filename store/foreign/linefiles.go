@@ -63,7 +63,8 @@ type lineFile struct {
 	path    string
 	size    int64
 	stamp   string // changes with the file
-	format  *LineFormat
+	inode   string
+	format  *LineFormat // nil: none knows it
 	head    Head
 	scanner LineScanner
 	at      Position
@@ -152,15 +153,15 @@ func (r *LineReader) Sessions(ctx context.Context) ([]Head, error) {
 			return nil, err
 		}
 		f, err := r.look(p)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
-		case err != nil:
+		}
+		there[p] = true
+		if err != nil {
 			r.unread++
 			failed = err
 			continue
 		}
-		there[p] = true
 		heads = append(heads, f.head)
 	}
 	for p := range r.files {
@@ -171,6 +172,14 @@ func (r *LineReader) Sessions(ctx context.Context) ([]Head, error) {
 	if len(heads) == 0 && failed != nil {
 		return nil, failed
 	}
+	r.paths = make(map[string]string, len(heads))
+	for i := range heads {
+		id := heads[i].ID
+		for n := 2; r.paths[heads[i].ID] != ""; n++ {
+			heads[i].ID = fmt.Sprintf("%s#%d", id, n) // a copy of a session is a session, and keeps its name whichever was written last
+		}
+		r.paths[heads[i].ID] = heads[i].Path
+	}
 	slices.SortStableFunc(heads, func(a, b Head) int {
 		switch {
 		case a.Updated > b.Updated:
@@ -180,14 +189,6 @@ func (r *LineReader) Sessions(ctx context.Context) ([]Head, error) {
 		}
 		return strings.Compare(a.Path, b.Path)
 	})
-	r.paths = make(map[string]string, len(heads))
-	for i := range heads {
-		id := heads[i].ID
-		for n := 2; r.paths[heads[i].ID] != ""; n++ {
-			heads[i].ID = fmt.Sprintf("%s#%d", id, n) // a copy of a session is a session
-		}
-		r.paths[heads[i].ID] = heads[i].Path
-	}
 	return heads, nil
 }
 
@@ -212,28 +213,61 @@ func (r *LineReader) look(path string) (*lineFile, error) {
 	f := r.files[path]
 	if f == nil {
 		f = &lineFile{path: path}
+		r.files[path] = f
 	}
 	stamp := stampOf(info)
-	if f.format == nil {
-		first, err := firstObjects(path)
-		if err != nil {
-			return nil, err
-		}
-		for _, format := range r.formats {
-			if format.Sniff(first) {
-				f.format, f.head = format, format.Head(path, first)
-				break
-			}
-		}
+	if f.stamp == stamp {
 		if f.format == nil {
 			return nil, fmt.Errorf("%q: %w", path, ErrFormat)
 		}
-		r.files[path] = f
+		return f, nil
 	}
-	f.stamp, f.size = stamp, info.Size()
+	// What is told of a session may come after the first prompt; and the file may be
+	// another now.
+	if f.format == nil || f.size < sniffBytes || info.Size() < f.size || f.inode != identity(info) {
+		if err := r.sniff(f); err != nil {
+			return nil, err
+		}
+	}
+	f.stamp, f.size, f.inode = stamp, info.Size(), identity(info)
+	if f.format == nil {
+		return nil, fmt.Errorf("%q: %w", path, ErrFormat)
+	}
 	f.head.Path, f.head.Size = path, info.Size()
 	f.head.Updated = float64(info.ModTime().UnixMilli()) / 1000
 	return f, nil
+}
+
+// sniff finds the format of a file and what can be told of it. A file that is in
+// another format than before is read anew.
+func (r *LineReader) sniff(f *lineFile) error {
+	first, err := firstObjects(f.path)
+	if err != nil {
+		return err
+	}
+	was := f.format
+	f.format = nil
+	for _, format := range r.formats {
+		if format.Sniff(first) {
+			f.format, f.head = format, format.Head(f.path, first)
+			break
+		}
+	}
+	if f.format != was {
+		f.scanner, f.last, f.at, f.unread = nil, nil, Position{}, Report{}
+	}
+	return nil
+}
+
+// FormatOf is the name of the format that a session is in, "" for one that is not
+// there.
+func (r *LineReader) FormatOf(session string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if f := r.files[r.paths[session]]; f != nil && f.format != nil {
+		return f.format.Name
+	}
+	return ""
 }
 
 // firstObjects reads the objects that a file begins with.
@@ -267,7 +301,7 @@ func (r *LineReader) Read(ctx context.Context, h Head, _ *Scan) (*Scan, error) {
 	defer r.mu.Unlock()
 	path := r.paths[h.ID]
 	f := r.files[path]
-	if f == nil {
+	if f == nil || f.format == nil {
 		return nil, &store.NotFoundError{What: "session", ID: h.ID}
 	}
 	file, err := os.Open(path)
@@ -351,8 +385,12 @@ func (r *LineReader) Body(_ context.Context, h Head, rec *Record) (store.JSON, e
 	r.mu.Lock()
 	path := r.paths[h.ID]
 	f := r.files[path]
+	var format *LineFormat
+	if f != nil {
+		format = f.format
+	}
 	r.mu.Unlock()
-	if f == nil {
+	if format == nil {
 		return "", &store.NotFoundError{What: "session", ID: h.ID}
 	}
 	file, err := os.Open(path)
@@ -368,7 +406,7 @@ func (r *LineReader) Body(_ context.Context, h Head, rec *Record) (store.JSON, e
 		return "", err
 	}
 	clean, _ := Clean(text, rec.Place.Offset == 0)
-	found, _ := Objects(clean, f.format.Record)
+	found, _ := Objects(clean, format.Record)
 	if int(rec.Place.Part) >= len(found) {
 		return "", store.ErrSourceChanged
 	}

@@ -2,17 +2,193 @@ package locate
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
+
+	zombie "zombiezen.com/go/sqlite"
 
 	"treering/store"
+	"treering/store/foreign"
+	"treering/store/foreign/claude"
+	"treering/store/foreign/codex"
+	"treering/store/foreign/contree"
+	"treering/store/foreign/langgraph"
+	"treering/store/foreign/pi"
+	"treering/store/foreign/shape"
+	"treering/store/sqlite"
 )
 
-// foreignError is a file of a kind that is recognised but not read.
-func foreignError(shown, kind string) error {
-	return &LocatorError{shown, kind + ": this version does not read it", store.ErrNotAStore}
+// whyForeign is why a store that another program writes is open as it is.
+const whyForeign = "another program writes it; treering import copies it into a store of its own"
+
+// lineFormats are the formats of files of lines that are read. Programs share no
+// format, so their order means nothing.
+func lineFormats() []*foreign.LineFormat {
+	return []*foreign.LineFormat{pi.Format(), claude.Format(), codex.Format()}
+}
+
+// fileFormats are those and, last, what is recognised by its shape alone. In a folder
+// that would take in files that are no sessions.
+func fileFormats() []*foreign.LineFormat {
+	guess := shape.Format()
+	sniff := guess.Sniff
+	guess.Sniff = func(first []store.JSON) bool {
+		for _, j := range first {
+			if foreignLine(j) != "" {
+				return false // it is known, and not read
+			}
+		}
+		return sniff(first)
+	}
+	return append(lineFormats(), guess)
+}
+
+// tableFormats are the databases that are read. The first that knows the tables wins.
+func tableFormats() []tableFormat {
+	return []tableFormat{
+		{"contree", contree.Detect, func(db foreign.Database) foreign.Reader { return contree.New(db) }},
+		{"langgraph", langgraph.Detect, func(db foreign.Database) foreign.Reader { return langgraph.New(db) }},
+	}
+}
+
+type tableFormat struct {
+	name   string
+	detect func(foreign.Columns) bool
+	open   func(foreign.Database) foreign.Reader
+}
+
+// foreignStore is the opened store of a reader. The reader is closed with it.
+func foreignStore(t target, backend, how string, r foreign.Reader) (*Opened, error) {
+	path, err := filepath.Abs(t.path)
+	if err != nil {
+		path = t.path
+	}
+	s := foreign.NewStore(r, path)
+	return &Opened{
+		Trees: s, Watcher: s, Foreign: s, close: s.Close,
+		Info: Info{Locator: t.shown, Backend: backend, Name: filepath.Base(path), Path: path, Foreign: true, How: how, Why: whyForeign, TreeTables: true},
+	}, nil
+}
+
+// refuseWriting refuses what would arm writing.
+func refuseWriting(t target, what string, o Options) error {
+	if !o.ReadWrite || o.ReadOnly {
+		return nil
+	}
+	return &LocatorError{t.shown, fmt.Sprintf("it is %s, which is open read-only whatever is asked: %s", what, whyForeign), store.ErrReadOnly}
+}
+
+// openLines opens a file of lines. Its error is foreign.ErrFormat for one that no
+// format knows.
+func openLines(ctx context.Context, t target, o Options) (*Opened, error) {
+	path, err := filepath.Abs(t.path)
+	if err != nil {
+		return nil, err
+	}
+	r := foreign.NewLineReader(foreign.OneFile(path), fileFormats())
+	heads, err := r.Sessions(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(heads) == 0:
+		return nil, &LocatorError{t.shown, "it went away meanwhile", store.ErrStoreNotFound}
+	}
+	name := r.FormatOf(heads[0].ID)
+	if err := refuseWriting(t, "a session file of another program", o); err != nil {
+		return nil, err
+	}
+	opened, err := foreignStore(t, name, "read-only (following)", r)
+	if err == nil && name == shape.Name {
+		opened.Info.Notes = append(opened.Info.Notes, shape.Note)
+	}
+	return opened, err
+}
+
+// openFolder opens all session files below a folder.
+func openFolder(ctx context.Context, t target, o Options) (*Opened, error) {
+	path, err := filepath.Abs(t.path)
+	if err != nil {
+		return nil, err
+	}
+	r := foreign.NewLineReader(foreign.FilesBelow(path, ".jsonl"), lineFormats())
+	heads, err := r.Sessions(ctx)
+	if err != nil && !errors.Is(err, foreign.ErrFormat) {
+		return nil, fmt.Errorf("look into %q: %w", t.shown, err)
+	}
+	if len(heads) == 0 {
+		return nil, &LocatorError{t.shown, "it is a directory, and there are no session files in it that this version reads", store.ErrNotAStore}
+	}
+	if err := refuseWriting(t, "a folder of session files of other programs", o); err != nil {
+		return nil, err
+	}
+	opened, err := foreignStore(t, folderBackend, "read-only (following)", r)
+	if n := r.Unknown(); err == nil && n > 0 {
+		opened.Info.Notes = append(opened.Info.Notes, fmt.Sprintf("%s not shown: no format that is known here", countFiles(n)))
+	}
+	return opened, err
+}
+
+// folderBackend is the Backend of a folder of session files.
+const folderBackend = "session files"
+
+func countFiles(n int) string {
+	if n == 1 {
+		return "1 file is"
+	}
+	return fmt.Sprintf("%d files are", n)
+}
+
+// openTables opens a database of another program. It returns nil where no reader
+// knows the tables.
+func openTables(ctx context.Context, t target, o Options) (opened *Opened, err error) {
+	f, err := sqlite.OpenFile(ctx, sqlite.Options{Path: t.path})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if opened == nil {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	var tables foreign.Columns
+	var layout sqlite.Layout
+	if err := f.Read(ctx, func(conn *zombie.Conn) (err error) {
+		if layout, err = sqlite.Detect(conn); err == nil {
+			tables, err = foreign.ColumnsOf(conn)
+		}
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	formats := tableFormats()
+	if layout.Foreign == "" { // one that is known and not read is not guessed at
+		formats = append(formats, tableFormat{shape.Name, shape.Detect, func(db foreign.Database) foreign.Reader { return shape.New(db) }})
+	}
+	for _, format := range formats {
+		if !format.detect(tables) {
+			continue
+		}
+		if err := refuseWriting(t, "a session database of another program", o); err != nil {
+			return nil, err
+		}
+		how := f.How()
+		opened, err = foreignStore(t, format.name, how.Mode, format.open(f))
+		if err != nil {
+			return nil, err
+		}
+		opened.Info.JournalMode = how.JournalMode
+		opened.how = func() string { return f.How().Mode }
+		if format.name == shape.Name {
+			opened.Info.Notes = append(opened.Info.Notes, shape.Note)
+		}
+		return opened, nil
+	}
+	return nil, nil
 }
 
 // Of a file that is no database this much is looked at, and so many of its lines.
@@ -53,6 +229,8 @@ func foreignText(path string) (kind string, err error) {
 	return "", nil
 }
 
+// foreignLine names the program that wrote a line of a format that is known, but not
+// read.
 func foreignLine(j store.JSON) string {
 	has := func(keys ...string) bool {
 		for _, k := range keys {
@@ -64,23 +242,17 @@ func foreignLine(j store.JSON) string {
 	}
 	kind, _ := j.Get("type").Text()
 	switch {
-	case kind == "session" && has("id", "cwd"):
-		return "a pi session"
 	case kind == "title" && has("pad"):
-		return "an oh-my-pi session"
+		return "an oh-my-pi session that has only a title"
 	case j.Get("kind") == `"header"` && has("v"):
-		return "a pi session"
-	case kind == "session_meta", has("timestamp", "type", "payload"):
-		return "a Codex session"
-	case has("sessionId") && (has("uuid") || has("parentUuid") || claudeTypes[kind]):
-		return "a Claude Code session"
+		return "a pi session of version " + strings.TrimSpace(foreign.Title(string(j.Get("v"))))
 	case has("sessionId", "projectHash"):
 		return "a Gemini CLI session"
 	}
 	return ""
 }
 
-// claudeTypes are records of a Claude Code transcript that are no messages.
-var claudeTypes = map[string]bool{
-	"user": true, "assistant": true, "summary": true, "file-history-snapshot": true, "queue-operation": true,
+// unreadError is a file of a kind that is recognised, but not read.
+func unreadError(shown, kind string) error {
+	return &LocatorError{shown, kind + ": this version does not read it", store.ErrNotAStore}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"treering/store"
+	"treering/store/foreign"
 	"treering/store/sqlite"
 )
 
@@ -37,11 +38,15 @@ type Opened struct {
 	Executions store.ExecutionStore
 	Trees      store.TreeStore
 	Watcher    store.Watcher // nil where changes cannot be noticed cheaply
-	Info       Info
-	close      func() error
-	db         *sqlite.DB // nil for memory
-	unchosen   bool       // of several sets none is open
-	why        string     // why it may be written; "" where the file says
+	// Foreign is Trees where they are in the format of another program: it knows their
+	// titles and what is wrong with them. nil otherwise.
+	Foreign  *foreign.Store
+	Info     Info
+	close    func() error
+	how      func() string // how a database of another program is open
+	db       *sqlite.DB    // nil for memory
+	unchosen bool          // of several sets none is open
+	why      string        // why it may be written; "" where the file says
 }
 
 // Close releases both stores. It may be called more than once.
@@ -58,10 +63,11 @@ func (o *Opened) Close() error {
 // may come from the store or the command line: sanitise before showing.
 type Info struct {
 	Locator     string // as given, credentials taken out
-	Backend     string // "sqlite", "memory"
+	Backend     string // "sqlite", "memory", or the format of another program: "pi", "claude", "contree"
 	Name        string // short, for a title: the file's base name
 	Path        string // absolute, "" where there is no file
 	Ours        bool   // made by treering
+	Foreign     bool   // in the format of another program: never open for writing
 	Writable    bool
 	How         string // "read-only (immutable)", "read-write"
 	Why         string // the reason for it, one sentence
@@ -84,7 +90,9 @@ type Set struct {
 }
 
 // Open opens what the locator names: a path, a file: or sqlite: URL, or memory:.
-// An existing file always wins over a scheme. The errors match
+// An existing file always wins over a scheme. What a file is, is found by its
+// contents; one that another program's format is known for is open read-only, and a
+// folder stands for all session files below it. The errors match
 // [store.ErrStoreNotFound], [store.ErrNotAStore], [store.ErrNotBuilt],
 // [store.ErrReadOnly] or [store.ErrBusy]; several sets of execution tables of
 // which none can be preferred are an *[AmbiguousSetError]. Unless Create is set

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"treering/store"
+	"treering/store/foreign"
 	"treering/store/memory"
 	"treering/store/sqlite"
 )
@@ -60,6 +62,9 @@ func openMemory(t target, o Options) (*Opened, error) {
 }
 
 func openFile(ctx context.Context, t target, o Options) (*Opened, error) {
+	if info, err := os.Stat(t.path); err == nil && info.IsDir() {
+		return openFolder(ctx, t, o)
+	}
 	found, err := sqlite.Probe(t.path)
 	so := sqlite.Options{Path: t.path, Prefix: o.Prefix}
 	why := ""
@@ -73,13 +78,13 @@ func openFile(ctx context.Context, t target, o Options) (*Opened, error) {
 		}
 		so.Create, so.ReadWrite, why = true, true, "it was made just now"
 	case err != nil:
-		return nil, notADatabase(t, found, err)
+		return notADatabase(ctx, t, found, err, o)
 	case o.ReadOnly:
 	case o.ReadWrite:
 		so.ReadWrite = true
 		if o.Create {
 			// Somebody else's file gets the tables it lacks only where both are asked for.
-			if so.Create, err = announce(ctx, so, o.Adding); err != nil {
+			if so.Create, err = announce(ctx, t, so, o); err != nil {
 				return nil, openingError(t, err)
 			}
 		}
@@ -99,6 +104,11 @@ func openFile(ctx context.Context, t target, o Options) (*Opened, error) {
 		notes = append(notes, "it cannot be written: "+reason(err))
 		so.ReadWrite = false
 		db, err = sqlite.Open(ctx, so)
+	}
+	if holdsNothing(err) {
+		if opened, err := openTables(ctx, t, o); opened != nil || err != nil {
+			return opened, err
+		}
 	}
 	if err != nil {
 		return nil, openingError(t, err)
@@ -120,14 +130,29 @@ func openFile(ctx context.Context, t target, o Options) (*Opened, error) {
 	return opened, nil
 }
 
-// announce tells what a database is about to get, and whether that is anything.
-func announce(ctx context.Context, so sqlite.Options, adding func([]string) error) (create bool, err error) {
+// holdsNothing reports whether a database was opened that holds neither executions nor
+// session trees of ours.
+func holdsNothing(err error) bool {
+	var opening *sqlite.OpenError
+	return errors.As(err, &opening) && opening.Err == store.ErrNotAStore //nolint:errorlint // with a cause it is no database
+}
+
+// announce tells what a database is about to get, and whether that is anything. What
+// another program keeps its sessions in gets nothing.
+func announce(ctx context.Context, t target, so sqlite.Options, o Options) (create bool, err error) {
 	so.ReadWrite, so.Create = false, false
+	adding := o.Adding
 	db, err := sqlite.Open(ctx, so)
 	var lacking []string
-	var opening *sqlite.OpenError
 	switch {
-	case errors.As(err, &opening) && opening.Err == store.ErrNotAStore: //nolint:errorlint // with a cause it is no database
+	case holdsNothing(err):
+		opened, err := openTables(ctx, t, o)
+		if err != nil {
+			return false, err
+		}
+		if opened != nil { // it was not refused, since nothing is to be written
+			return false, opened.Close()
+		}
 		lacking = []string{"executions", "session trees"}
 	case err != nil:
 		return false, err
@@ -200,7 +225,7 @@ func fileInfo(t target, db *sqlite.DB, writable bool, open *sqlite.Set) Info {
 		}
 	}
 	if layout.Foreign != "" {
-		info.Notes = append(info.Notes, "it is also "+layout.Foreign+", which this version does not read")
+		info.Notes = append(info.Notes, "it is also "+layout.Foreign+", of which nothing is shown")
 	}
 	return info
 }
@@ -223,7 +248,10 @@ func setsOf(found []sqlite.Set, open *sqlite.Set) []Set {
 // How says how and why the store is open at this moment: a file that another
 // process changes may have to be read in another way.
 func (o *Opened) How() (how, why string) {
-	if o.db == nil {
+	switch {
+	case o.how != nil:
+		return o.how(), o.Info.Why
+	case o.db == nil:
 		return o.Info.How, o.Info.Why
 	}
 	h := o.db.How()
@@ -270,16 +298,20 @@ func (o *Opened) Count(ctx context.Context) error {
 	return nil
 }
 
-// notADatabase says what a file is that is no database.
-func notADatabase(t target, found sqlite.Found, err error) error {
-	if !errors.Is(err, store.ErrNotAStore) || found.Target == "" || found.Size == 0 {
-		return err
+// notADatabase opens a file of lines, or says what a file is that is no database.
+func notADatabase(ctx context.Context, t target, found sqlite.Found, err error, o Options) (*Opened, error) {
+	if !errors.Is(err, store.ErrNotAStore) || found.Target == "" || found.Size == 0 || found.WAL {
+		return nil, err
+	}
+	opened, lerr := openLines(ctx, t, o)
+	if !errors.Is(lerr, foreign.ErrFormat) {
+		return opened, lerr
 	}
 	kind, lookErr := foreignText(found.Target)
 	if lookErr != nil || kind == "" {
-		return err // what was found before says more
+		return nil, err // what was found before says more
 	}
-	return foreignError(t.shown, kind)
+	return nil, unreadError(t.shown, kind)
 }
 
 // openingError says what a database is that is no store, and which sets there are

@@ -382,24 +382,39 @@ func TestOpenWhatIsNoStore(t *testing.T) {
 	if err := os.WriteFile(text, []byte("dear diary\n{\"type\":\"diary\"}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.Mkdir(empty, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	database := func(name, sql string) string {
+		path := filepath.Join(t.TempDir(), name)
+		execute(t, path, sql)
+		return path
+	}
+	lines := func(name string, all ...string) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(strings.Join(all, "\n")+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
 	other := filepath.Join(dir, "other.db")
 	execute(t, other, `CREATE TABLE executions (name TEXT)`)
 	for _, tt := range []struct{ name, path, says string }{
-		{"a directory", dir, "it is a directory"},
+		{"a directory", empty, "it is a directory, and there are no session files in it"},
 		{"text", text, "it is not a SQLite database"},
 		{"another database", other, "it holds neither execution tables nor session trees; this version does not read it"},
-		{"LangGraph", testfiles.Copy(t, "langgraph.sqlite"), "it is a LangGraph checkpoint database; this version does not read it"},
-		{"contree-cli", testfiles.Copy(t, "contree-cli.db"), "contree-cli; this version does not read it"},
-		{"contree-sdk", testfiles.Copy(t, "contree-sdk-v1.db"), "contree-sdk; this version does not read it"},
-		{"pi", testfiles.Copy(t, "pi-session.jsonl"), "a pi session: this version does not read it"},
-		{"pi, hostile", testfiles.Copy(t, "hostile-text.jsonl"), "a pi session: this version does not read it"},
-		{"Claude Code", testfiles.Copy(t, "claude-compacted.jsonl"), "a Claude Code session: this version does not read it"},
-		{"Claude Code, torn", testfiles.Copy(t, "claude-torn-lines.jsonl"), "a Claude Code session: this version does not read it"},
+		{"opencode", database("opencode.db", "CREATE TABLE session (id, project_id, parent_id); CREATE TABLE message (id, session_id); CREATE TABLE part (id, message_id, session_id)"),
+			"it is an opencode database; this version does not read it"},
+		{"OpenClaw", database("openclaw.db", "CREATE TABLE transcript_events (session_id, seq); CREATE TABLE session_nodes (session_key, current_session_id, parent_session_key)"),
+			"it is a session database of OpenClaw; this version does not read it"},
+		{"Gemini", lines("gemini.jsonl", `{"sessionId":"a","projectHash":"b","startTime":"c"}`, `{"id":"1","parentId":null,"type":"user"}`), "a Gemini CLI session: this version does not read it"},
+		{"pi, version 4", lines("four.jsonl", `{"v":4,"kind":"header","id":"a"}`), "a pi session of version 4: this version does not read it"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			// A name says nothing.
 			path := tt.path
-			if filepath.Dir(path) != dir && path != dir {
+			if filepath.Dir(path) != dir && path != empty {
 				path = filepath.Join(t.TempDir(), "a")
 				if err := os.Rename(tt.path, path); err != nil {
 					t.Fatal(err)
@@ -419,14 +434,9 @@ func TestOpenWhatIsNoStore(t *testing.T) {
 
 func TestForeignLines(t *testing.T) {
 	for _, tt := range []struct{ line, want string }{
-		{`{"type":"session","id":"a","cwd":"/"}`, "a pi session"},
-		{`{"type":"session","id":"a"}`, ""},
-		{`{"type":"title","v":1,"title":"x","pad":"  "}`, "an oh-my-pi session"},
-		{`{"v":4,"kind":"header"}`, "a pi session"},
-		{`{"timestamp":"t","type":"session_meta","payload":{}}`, "a Codex session"},
-		{`{"type":"session_meta","id":"a"}`, "a Codex session"},
-		{`{"sessionId":"a","parentUuid":null}`, "a Claude Code session"},
-		{`{"type":"summary","sessionId":"a"}`, "a Claude Code session"},
+		{`{"type":"session","id":"a","cwd":"/"}`, ""},
+		{`{"type":"title","v":1,"title":"x","pad":"  "}`, "an oh-my-pi session that has only a title"},
+		{`{"v":4,"kind":"header"}`, "a pi session of version 4"},
 		{`{"sessionId":"a","projectHash":"b"}`, "a Gemini CLI session"},
 		{`{"id":"a","parent_id":null}`, ""},
 		{`{}`, ""},

@@ -1,0 +1,160 @@
+// Package shape reads session trees that no program of a known name has written, told
+// by their shape alone: tables with the columns {id or node_id, parent_id, kind, data}
+// and one that names the session, and files of JSON lines with the keys {id, parent_id
+// or parentId}.
+package shape
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"treering/store"
+	"treering/store/foreign"
+)
+
+// Name is the name of the format; Note is what is to be said where it was found.
+const (
+	Name = "shape"
+	Note = "recognised by its shape: which program wrote it is not known"
+)
+
+// Format is the format, for a reader of lines. It is the last to be asked.
+func Format() *foreign.LineFormat {
+	return &foreign.LineFormat{Name: Name, Sniff: sniff, Head: head, New: func(string) foreign.LineScanner { return &scanner{} }, Record: isRecord}
+}
+
+// sniff wants links in most of the objects, one of them at least to another object.
+func sniff(first []store.JSON) bool {
+	linked := 0
+	for _, j := range first {
+		if isRecord(j) {
+			linked++
+		}
+	}
+	return linked > 0 && 2*linked >= len(first)
+}
+
+// isRecord reports whether an object has an id and says what its parent is, if only
+// that there is none.
+func isRecord(j store.JSON) bool {
+	_, ok := ident(j.Get("id"))
+	return ok && (j.Get("parent_id") != "" || j.Get("parentId") != "")
+}
+
+// ident is an id: a text that is not empty, or a number.
+func ident(j store.JSON) (string, bool) {
+	if s, ok := j.Text(); ok {
+		return s, s != ""
+	}
+	if j.Kind() == store.Number {
+		return string(j), true
+	}
+	return "", false
+}
+
+func head(path string, first []store.JSON) foreign.Head {
+	h := foreign.Head{ID: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), Kind: "session"}
+	for _, j := range first {
+		if isRecord(j) {
+			h.Title = title(j)
+			break
+		}
+	}
+	return h
+}
+
+// scanner takes the objects of one file.
+type scanner struct {
+	recs  []foreign.Record
+	r     foreign.Report
+	title string
+}
+
+// Add implements foreign.LineScanner.
+func (s *scanner) Add(j store.JSON, at foreign.Place, size int64) {
+	if j == "" {
+		s.recs = append(s.recs, foreign.Record{ID: fmt.Sprintf("line-%d", at.Line), Kind: "line", Title: fmt.Sprintf("%d MB, not loaded", size>>20), Place: at, Flags: foreign.TooLong, Sum: uint64(at.Offset)})
+		return
+	}
+	if !isRecord(j) {
+		kind := kindOf(j)
+		if kind == "" {
+			kind = "unknown"
+		}
+		s.r.Other(kind)
+		return
+	}
+	id, _ := ident(j.Get("id"))
+	rec := foreign.Record{ID: id, Kind: kindOf(j), Title: title(j), Role: role(j), Place: at, Sum: foreign.SumOf(string(j))}
+	parent := j.Get("parent_id")
+	if parent == "" {
+		parent = j.Get("parentId")
+	}
+	if p, ok := ident(parent); ok {
+		rec.Parent = &p
+	}
+	for _, key := range []string{"timestamp", "created_at", "ts", "time"} {
+		if rec.Time = foreign.Time(j.Get(key)); rec.Time != 0 {
+			break
+		}
+	}
+	describe(&rec)
+	if s.title == "" {
+		s.title = rec.Title
+	}
+	s.recs = append(s.recs, rec)
+}
+
+// Scan implements foreign.LineScanner.
+func (s *scanner) Scan() *foreign.Scan {
+	return &foreign.Scan{Records: s.recs[:len(s.recs):len(s.recs)], Source: Name, Chain: true, Title: s.title, Active: -1, Report: s.r}
+}
+
+// describe fills in what a record has none of.
+func describe(rec *foreign.Record) {
+	if rec.Kind == "" {
+		rec.Kind = "node"
+	}
+	if rec.Title == "" {
+		rec.Title = foreign.Fallback(rec.Kind, rec.ID)
+	}
+}
+
+func kindOf(j store.JSON) string {
+	for _, key := range []string{"kind", "type"} {
+		if s, ok := j.Get(key).Text(); ok && s != "" {
+			return foreign.Title(s)
+		}
+	}
+	return role(j)
+}
+
+func role(j store.JSON) string {
+	for _, path := range [][]string{{"role"}, {"message", "role"}, {"data", "role"}} {
+		switch s, _ := j.At(path...).Text(); s {
+		case "user", "assistant", "tool", "system":
+			return s
+		}
+	}
+	return ""
+}
+
+// title looks where such records usually have a text, in the record and in its data.
+func title(j store.JSON) string {
+	for _, in := range []store.JSON{j, j.Get("data")} {
+		for _, path := range [][]string{{"title"}, {"user", "label"}, {"label"}, {"command"}, {"summary"}, {"text"}} {
+			if s, ok := in.At(path...).Text(); ok {
+				if s = foreign.Title(s); s != "" {
+					return s
+				}
+			}
+		}
+		for _, path := range [][]string{{"content"}, {"message", "content"}, {"message"}} {
+			if s := foreign.Title(foreign.Content(in.At(path...))); s != "" {
+				return s
+			}
+		}
+	}
+	return ""
+}

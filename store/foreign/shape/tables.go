@@ -1,0 +1,243 @@
+package shape
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"zombiezen.com/go/sqlite"
+
+	"treering/store"
+	"treering/store/foreign"
+)
+
+// maxTitled is the longest data, in bytes, that is read for a title.
+const maxTitled = 1 << 20
+
+// tables are the tables of one database and the columns that were recognised, quoted
+// for SQL.
+type tables struct {
+	nodes, id, parent, kind, data, session string
+	kinds, kindsSession, kindsKind         string // the table of the sessions; "" where there is none
+	rowid                                  bool   // the number of a row can be asked for
+}
+
+// in is the session of a row as it is compared. Its column may hold numbers and have
+// no type that says so; where rows have no number the key itself has to find them.
+func (t tables) in() string {
+	if t.rowid {
+		return "CAST(" + t.session + " AS TEXT)"
+	}
+	return t.session
+}
+
+// sessionColumns are what a column is called that names the session of a row.
+func sessionColumns() []string {
+	return []string{"session_id", "session_key", "session", "tree_id", "tree", "conversation_id", "thread_id"}
+}
+
+// detect finds the one table that has the shape. Where there are two, which of them
+// is meant cannot be told.
+func detect(c foreign.Columns) (t tables, ok bool) {
+	names := make([]string, 0, len(c))
+	for name := range c {
+		if !strings.HasPrefix(strings.ToLower(name), "sqlite_") {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	found := 0
+	for _, name := range names {
+		session := first(c, name, sessionColumns()...)
+		id := first(c, name, "node_id", "id")
+		if session == "" || id == "" || !c.Has(name, "parent_id", "kind", "data") {
+			continue
+		}
+		found++
+		t = tables{nodes: foreign.Quote(name), id: id, parent: first(c, name, "parent_id"), kind: first(c, name, "kind"), data: first(c, name, "data"), session: session,
+			rowid: !c.Has(name, "rowid")}
+	}
+	if found != 1 {
+		return tables{}, false
+	}
+	found = 0
+	for _, name := range names {
+		quoted := foreign.Quote(name)
+		session := first(c, name, append(sessionColumns(), "id")...)
+		if quoted == t.nodes || session == "" || !c.Has(name, "kind") || c.Has(name, "parent_id") {
+			continue
+		}
+		found++
+		t.kinds, t.kindsSession, t.kindsKind = quoted, session, first(c, name, "kind")
+	}
+	if found != 1 {
+		t.kinds = ""
+	}
+	return t, true
+}
+
+// first is the first of the columns that a table has, quoted, or "".
+func first(c foreign.Columns, table string, columns ...string) string {
+	for _, column := range columns {
+		if i := slices.IndexFunc(c[table], func(have string) bool { return strings.EqualFold(have, column) }); i >= 0 {
+			return foreign.Quote(c[table][i])
+		}
+	}
+	return ""
+}
+
+// Detect reports whether one table has the shape.
+func Detect(c foreign.Columns) bool {
+	_, ok := detect(c)
+	return ok
+}
+
+// Reader reads one database.
+type Reader struct{ db foreign.Database }
+
+var _ foreign.Reader = (*Reader)(nil)
+
+// New returns a reader of a database in which Detect found the shape. Close closes
+// the database.
+func New(db foreign.Database) *Reader { return &Reader{db} }
+
+// Token implements foreign.Reader.
+func (r *Reader) Token(ctx context.Context) (string, error) { return r.db.ChangeToken(ctx) }
+
+// Close implements foreign.Reader.
+func (r *Reader) Close() error { return r.db.Close() }
+
+func (r *Reader) read(ctx context.Context, fn func(conn *sqlite.Conn, t tables) error) error {
+	return r.db.Read(ctx, func(conn *sqlite.Conn) error {
+		c, err := foreign.ColumnsOf(conn)
+		if err != nil {
+			return err
+		}
+		t, ok := detect(c)
+		if !ok {
+			return fmt.Errorf("%w: the table of the nodes is gone", store.ErrMissingTable)
+		}
+		if t.rowid {
+			// A table may have been made without row numbers.
+			stmt, _, err := conn.PrepareTransient("SELECT rowid FROM " + t.nodes + " LIMIT 0")
+			if err != nil {
+				t.rowid = false
+			} else if err := stmt.Finalize(); err != nil {
+				return err
+			}
+		}
+		return fn(conn, t)
+	})
+}
+
+// Sessions implements foreign.Reader, in the order of their ids.
+func (r *Reader) Sessions(ctx context.Context) (heads []foreign.Head, err error) {
+	err = r.read(ctx, func(conn *sqlite.Conn, t tables) error {
+		heads = nil
+		at := map[string]int{}
+		add := func(id, kind string) {
+			if _, ok := at[id]; !ok {
+				at[id] = len(heads)
+				heads = append(heads, foreign.Head{ID: id, Kind: kind, Size: -1})
+			}
+		}
+		if t.kinds != "" {
+			query := fmt.Sprintf("SELECT %s, %s FROM %s ORDER BY 1", t.kindsSession, t.kindsKind, t.kinds)
+			err := foreign.Each(conn, query, nil, func(row *sqlite.Stmt) error {
+				add(foreign.Text(row, 0), foreign.Title(foreign.Text(row, 1)))
+				return nil
+			})
+			if err != nil {
+				return foreign.Within(t.kinds, err)
+			}
+		}
+		query := fmt.Sprintf("SELECT DISTINCT %s FROM %s ORDER BY 1", t.session, t.nodes)
+		err := foreign.Each(conn, query, nil, func(row *sqlite.Stmt) error {
+			add(foreign.Text(row, 0), "session")
+			return nil
+		})
+		return foreign.Within(t.nodes, err)
+	})
+	return heads, err
+}
+
+// Read implements foreign.Reader.
+func (r *Reader) Read(ctx context.Context, h foreign.Head, _ *foreign.Scan) (scan *foreign.Scan, err error) {
+	err = r.read(ctx, func(conn *sqlite.Conn, t tables) error {
+		scan = &foreign.Scan{Source: Name, Active: -1}
+		number, order := "0", t.id
+		if t.rowid {
+			number, order = "rowid", "rowid"
+		}
+		query := fmt.Sprintf("SELECT %s, %s, %s, length(%s), CASE WHEN length(%s) <= %d THEN %s END, %s FROM %s WHERE %s = ?1 ORDER BY %s",
+			t.id, t.parent, t.kind, t.data, t.data, maxTitled, t.data, number, t.nodes, t.in(), order)
+		err := foreign.Each(conn, query, func(s *sqlite.Stmt) { s.BindText(1, h.ID) }, func(row *sqlite.Stmt) error {
+			text := foreign.Bytes(row, 4)
+			rec := foreign.Record{ID: foreign.Text(row, 0), Kind: foreign.Title(foreign.Text(row, 2)), Place: foreign.Place{Offset: row.ColumnInt64(5), Length: row.ColumnInt64(3)}}
+			rec.Sum = foreign.SumOf(rec.Kind + "\x00" + string(text))
+			if row.ColumnType(1) != sqlite.TypeNull {
+				p := foreign.Text(row, 1)
+				rec.Parent = &p
+			}
+			if row.ColumnType(0) == sqlite.TypeNull {
+				scan.Report.Unreadable++
+				scan.Report.Warn(foreign.Warning{Place: rec.Place, Table: t.nodes, Text: "a row without an id"})
+				return nil
+			}
+			if data, err := store.ParseJSON(string(text)); err == nil {
+				rec.Title, rec.Role = title(data), role(data)
+			} else if text != nil {
+				rec.Title = foreign.Title(strings.ToValidUTF8(string(text), "\uFFFD"))
+				scan.Report.Warn(foreign.Warning{Place: rec.Place, Table: t.nodes, ID: rec.ID, Text: "its data is not JSON"})
+			}
+			describe(&rec)
+			scan.Records = append(scan.Records, rec)
+			return nil
+		})
+		return foreign.Within(t.nodes, err)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return scan, nil
+}
+
+// Body implements foreign.Reader: the columns that were recognised.
+func (r *Reader) Body(ctx context.Context, h foreign.Head, rec *foreign.Record) (body store.JSON, err error) {
+	err = r.read(ctx, func(conn *sqlite.Conn, t tables) error {
+		which := t.id + " = ?2"
+		if t.rowid {
+			which = "rowid = ?3 AND CAST(" + t.id + " AS TEXT) = ?2"
+		}
+		body = ""
+		query := fmt.Sprintf("SELECT %s, %s, %s, %s FROM %s WHERE %s = ?1 AND %s", t.id, t.parent, t.kind, t.data, t.nodes, t.in(), which)
+		err := foreign.Each(conn, query, func(s *sqlite.Stmt) {
+			s.BindText(1, h.ID)
+			s.BindText(2, rec.ID)
+			if t.rowid {
+				s.BindInt64(3, rec.Place.Offset)
+			}
+		}, func(row *sqlite.Stmt) error {
+			if body != "" {
+				return nil
+			}
+			data := foreign.Value(row, 3)
+			if j, err := store.ParseJSON(string(foreign.Bytes(row, 3))); err == nil {
+				data = j
+			}
+			body = store.ObjectOf(store.Member{Key: "id", Value: foreign.Value(row, 0)}, store.Member{Key: "parent_id", Value: foreign.Value(row, 1)},
+				store.Member{Key: "kind", Value: foreign.Value(row, 2)}, store.Member{Key: "data", Value: data})
+			return nil
+		})
+		if err != nil {
+			return foreign.Within(t.nodes, err)
+		}
+		if body == "" {
+			return fmt.Errorf("%w: the row is gone", store.ErrSourceChanged)
+		}
+		return nil
+	})
+	return body, err
+}
