@@ -129,6 +129,7 @@ func (w *docWriter) node(n store.Node, other pair) *jsondoc.Doc {
 	}
 	w.foreign("kind", n.Kind)
 	other.write(w)
+	w.message(messageOf(n.Data))
 	w.value("data", n.Data)
 	return w.doc
 }

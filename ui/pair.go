@@ -36,6 +36,9 @@ func pairOf(ctx context.Context, ts store.TreeStore, session string, n store.Nod
 	if err != nil || p.other != nil {
 		return p, err
 	}
+	if p, err = toolPair(ctx, ts, session, n); err != nil || p.label != "" {
+		return p, err
+	}
 	operation, ok := n.Data.Get("operation_uuid").Text()
 	if !ok || operation == "" {
 		return p, nil
