@@ -351,13 +351,17 @@ func (m *Model) cursor() *tea.Cursor {
 		}
 		_, at := m.detail.find.input.View(r.W - findMargin)
 		return tea.NewCursor(r.X+1+at, r.Y+r.H-1)
-	case m.nav.input != nil:
-		r := m.screen.layout.Rects[layout.Navigator]
+	case m.typing() != nil:
+		r := m.screen.layout.Rects[m.focus]
 		if r.W == 0 {
 			return nil
 		}
-		_, at := m.nav.input.View(r.W - 1)
-		return tea.NewCursor(r.X+1+at, r.Y+1)
+		_, at := m.typing().input.View(r.W - 1)
+		y := r.Y + 1
+		if m.focus == layout.Queues {
+			y++ // below the names of the queues
+		}
+		return tea.NewCursor(r.X+1+at, y)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"treering/internal/term"
 	"treering/store"
+	"treering/store/query"
 	"treering/treeview"
 )
 
@@ -20,6 +21,7 @@ type families struct {
 	started  bool
 	complete bool
 	looked   int
+	noTime   int // of them those whose time would have decided the filter
 	err      error
 	height   int
 	req      request
@@ -36,12 +38,14 @@ func (f *families) init() {
 // command that reads; pages carry copies of what they tell.
 type familyScan struct {
 	ctx    context.Context
-	filter navFilter
+	sieve  *executionSieve // nil: everything is shown
 	next   string
 	looked int
+	noTime int
 	all    []treeview.Entry // while filtering: everything, for the ancestors of what matches
 	match  []bool
-	bad    []string // as much of what was read so far as cannot be read whole
+	held   []store.Summary // what is decided on when the shape of the families is known
+	bad    []string        // as much of what was read so far as cannot be read whole
 }
 
 // familyPage is a piece of such a reading.
@@ -52,6 +56,7 @@ type familyPage struct {
 	came   []treeview.Entry
 	bad    []string
 	looked int
+	noTime int
 	done   bool
 	sifted *treeview.Index // at the end of a filtered reading: what matches
 	err    error
@@ -67,7 +72,10 @@ func (f *families) load(m *Model) tea.Cmd {
 	}
 	ctx, gen := f.req.begin(m.ctx)
 	f.started = true
-	scan := &familyScan{ctx: ctx, filter: m.nav.filter}
+	scan := &familyScan{ctx: ctx}
+	if q := m.nav.byExec.query; q != nil {
+		scan.sieve = siftExecutions(m.es, q, m.queryEnv())
+	}
 	index := treeview.New(treeview.ByID)
 	index.SetPartial(true)
 	return scan.read(m.es, familyPage{gen: gen, scan: scan, index: index})
@@ -77,7 +85,7 @@ func (f *families) load(m *Model) tea.Cmd {
 func (f *families) restart(m *Model) tea.Cmd {
 	f.req.stop()
 	f.pace = pace{}
-	f.complete, f.looked, f.err = false, 0, nil
+	f.complete, f.looked, f.noTime, f.err = false, 0, 0, nil
 	f.init()
 	f.widget.SetHeight(max(f.height, 1))
 	f.touch()
@@ -94,44 +102,79 @@ func (s *familyScan) read(es store.ExecutionStore, out familyPage) tea.Cmd {
 				out.err = err
 				return out
 			}
-			out.came = append(out.came, s.take(page.Items)...)
+			came, err := s.take(page.Items)
+			if err != nil {
+				out.err = err
+				return out
+			}
+			out.came = append(out.came, came...)
 			s.next, out.done = page.Next, page.Next == ""
 			if out.done || s.looked <= store.DefaultLimit {
 				break
 			}
 		}
-		if out.done && s.filter.text != "" {
-			out.sifted = s.sift()
+		if out.done && s.sieve != nil {
+			if out.sifted, out.err = s.sift(); out.err != nil {
+				return out
+			}
 		}
-		out.looked, out.bad = s.looked, slices.Clone(s.bad)
+		out.looked, out.noTime, out.bad = s.looked, s.noTime, slices.Clone(s.bad)
 		return out
 	}
 }
 
 // take turns summaries into entries. While filtering it only keeps them: which
 // ones are shown is known at the end.
-func (s *familyScan) take(items []store.Summary) []treeview.Entry {
+func (s *familyScan) take(items []store.Summary) ([]treeview.Entry, error) {
 	out := make([]treeview.Entry, 0, len(items))
 	for _, it := range items {
 		e := treeview.Entry{ID: it.ID, Parent: it.ParentID, Kind: statusWord(it), Title: execNote(term.Profile{}, it).String()}
 		if it.Bad != nil || len(it.Drift) > 0 {
 			s.bad = append(s.bad, it.ID)
 		}
-		if s.filter.text != "" {
-			s.match = append(s.match, s.filter.executions().Selects(it) && s.filter.selects(it))
-		}
 		out = append(out, e)
 	}
 	s.looked += len(items)
-	if s.filter.text != "" {
-		s.all = append(s.all, out...)
-		return nil
+	if s.sieve == nil {
+		return out, nil
 	}
-	return out
+	s.all = append(s.all, out...)
+	if s.sieve.query.Needs().Shape {
+		s.held = append(s.held, items...)
+		return nil, nil
+	}
+	return nil, s.decide(items)
+}
+
+// decide notes which of them match.
+func (s *familyScan) decide(items []store.Summary) error {
+	for _, it := range items {
+		result, err := s.sieve.decide(s.ctx, it)
+		if err != nil {
+			return err
+		}
+		if result == query.NoTime {
+			s.noTime++
+		}
+		s.match = append(s.match, result == query.Yes)
+	}
+	return nil
 }
 
 // sift returns a tree of what matches, with the ancestors it hangs on.
-func (s *familyScan) sift() *treeview.Index {
+func (s *familyScan) sift() (*treeview.Index, error) {
+	if s.held != nil {
+		shape := treeview.New(treeview.ByArrival)
+		for _, e := range s.all {
+			shape.Add(treeview.Entry{ID: e.ID, Parent: e.Parent})
+		}
+		if err := s.sieve.bind(s.ctx, shape); err != nil {
+			return nil, err
+		}
+		if err := s.decide(s.held); err != nil {
+			return nil, err
+		}
+	}
 	at := make(map[string]int, len(s.all))
 	for i, e := range s.all {
 		at[e.ID] = i
@@ -156,7 +199,7 @@ func (s *familyScan) sift() *treeview.Index {
 			x.Add(e)
 		}
 	}
-	return x
+	return x, nil
 }
 
 func (p familyPage) apply(m *Model) tea.Cmd {
@@ -182,9 +225,9 @@ func (p familyPage) apply(m *Model) tea.Cmd {
 	p.index.SetPartial(!p.done)
 	// The first reading shows as it comes; later ones replace what is there when
 	// they are whole, and so do filtered ones.
-	filtering := p.scan.filter.text != "" && !p.done
+	filtering := p.scan.sieve != nil && !p.done
 	if p.done || !f.complete {
-		f.looked, f.bad = p.looked, map[string]bool{}
+		f.looked, f.noTime, f.bad = p.looked, p.noTime, map[string]bool{}
 		for _, id := range p.bad {
 			f.bad[id] = true
 		}

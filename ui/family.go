@@ -11,6 +11,7 @@ import (
 
 	"treering/internal/term"
 	"treering/store"
+	"treering/store/query"
 	"treering/treeview"
 	"treering/ui/paint"
 	"treering/ui/when"
@@ -72,6 +73,7 @@ type familyRead struct {
 	whole   bool
 	index   *treeview.Index
 	members map[string]member
+	hits    familyHits
 	more    bool
 	err     error
 }
@@ -87,10 +89,11 @@ func (t *treePane) readFamily(m *Model) tea.Cmd {
 			ids = append(ids, id)
 		}
 	}
+	by, env := t.filter.bar.query, m.queryEnv()
 	return func() tea.Msg {
-		out := familyRead{gen: gen, members: map[string]member{}}
+		out := familyRead{gen: gen, members: map[string]member{}, hits: familyHits{query: by}}
 		out.err = out.byID(ctx, es, ids)
-		return out.finish(ctx, es)
+		return out.finish(ctx, es, env)
 	}
 }
 
@@ -115,19 +118,21 @@ func (t *treePane) searchFamily(m *Model) tea.Cmd {
 			top = id
 		}
 	}
+	by, env := t.filter.bar.query, m.queryEnv()
 	return func() tea.Msg {
-		out := familyRead{gen: gen, whole: true, members: map[string]member{}}
+		out := familyRead{gen: gen, whole: true, members: map[string]member{}, hits: familyHits{query: by}}
 		out.err = out.descend(ctx, es, top)
-		return out.finish(ctx, es)
+		return out.finish(ctx, es, env)
 	}
 }
 
-func (f familyRead) finish(ctx context.Context, es store.ExecutionStore) familyRead {
+func (f familyRead) finish(ctx context.Context, es store.ExecutionStore, env query.Env) familyRead {
 	if f.err == nil {
 		f.err = f.annotate(ctx, es)
 	}
 	if f.err == nil {
 		f.build()
+		f.err = f.sift(ctx, es, env)
 	}
 	return f
 }
@@ -381,6 +386,7 @@ func (t *treePane) showFamily(f familyRead) {
 	}
 	t.members, t.more = f.members, f.more
 	t.widget.SetIndex(f.index)
+	t.showHits(f.hits)
 	if t.want != "" {
 		t.widget.Select(t.want)
 		t.want = ""

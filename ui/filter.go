@@ -1,138 +1,266 @@
 package ui
 
 import (
+	"errors"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
-	"treering/store"
+	"treering/store/query"
 	"treering/ui/field"
 	"treering/ui/layout"
+	"treering/ui/when"
 )
 
 // maxFilter bounds a filter, in bytes.
-const maxFilter = 1000
+const maxFilter = 4000
 
-// editFilter opens the filter line.
-func (n *navigator) editFilter(m *Model) {
-	m.setFocus(layout.Navigator)
-	n.before = n.filter.text
-	n.input = field.New(n.filter.text, maxFilter)
-	n.touch()
-	m.screen.bars()
+// filterBar is the filter of one list. It counts as it is typed: while there is a
+// mistake in it, the one before it counts on.
+type filterBar struct {
+	subject query.Subject
+	query   *query.Query // that counts; nil: everything is shown
+	mistake *query.Error // in what is typed
+	asked   bool         // enter was pressed, so that an unfinished text is a mistake too
+	input   *field.Field // while it is typed
+	offers  offers
+
+	changed func(m *Model) tea.Cmd          // another query counts
+	drawn   func()                          // the bar shows something else
+	seen    func(m *Model) query.Vocabulary // in the rows so far
 }
 
-// filterKey edits the filter. It counts as it is typed; enter keeps it, esc puts
-// back what was there.
-func (n *navigator) filterKey(m *Model, name, text string) tea.Cmd {
+// offers are completions that a key goes through.
+type offers struct {
+	base   string // what was typed
+	list   []query.Completion
+	at     int
+	taking bool // one of them is in the field
+}
+
+// on reports whether something is filtered.
+func (b *filterBar) on() bool { return b.query != nil }
+
+// text is the filter that counts.
+func (b *filterBar) text() string {
+	if b.query == nil {
+		return ""
+	}
+	return b.query.Text()
+}
+
+// barOf is the filter of the list in a pane; nil where there is none.
+func (m *Model) barOf(p layout.Pane) *filterBar {
+	switch p {
+	case layout.Navigator:
+		return m.nav.bar()
+	case layout.Tree, layout.Ancestry:
+		return &m.tree.filter.bar
+	case layout.Trace:
+		return &m.trace.bar
+	case layout.Queues:
+		return &m.queues.bars[m.queues.tab]
+	default: // the detail pane has a search of its own
+		return nil
+	}
+}
+
+// typing is the filter that is being typed; nil where none is.
+func (m *Model) typing() *filterBar {
+	if b := m.barOf(m.focus); b != nil && b.input != nil && m.focus != layout.Ancestry {
+		return b
+	}
+	return nil
+}
+
+// filterable says why the focused list cannot be filtered; "" where it can.
+func filterable(m *Model) string {
+	switch m.focus {
+	case layout.Navigator:
+		if len(m.nav.views) == 0 {
+			return "nothing is listed here"
+		}
+	case layout.Tree, layout.Ancestry:
+		if m.tree.of.kind == nothing {
+			return "nothing is selected"
+		}
+	case layout.Trace, layout.Queues:
+		return executionsOnly(m)
+	default: // it has no list
+	}
+	return ""
+}
+
+// editFilter opens the filter line of the focused list.
+func editFilter(m *Model, _ string) tea.Cmd {
+	if m.focus == layout.Ancestry {
+		m.setFocus(layout.Tree)
+	}
+	b := m.barOf(m.focus)
+	b.input = field.New(b.text(), maxFilter)
+	b.offer(m)
+	b.drawn()
+	m.screen.bars()
+	return nil
+}
+
+// key edits the filter. enter keeps it, esc clears it; tab goes through what could
+// stand at the cursor.
+func (b *filterBar) key(m *Model, name, text string) tea.Cmd {
+	b.drawn()
 	switch name {
 	case "enter":
-		return n.closeFilter(m, n.input.Text())
-	case "esc":
-		return n.closeFilter(m, n.before)
-	case "down", "up", "tab":
-		cmd := n.closeFilter(m, n.input.Text())
-		if name == "down" {
-			return tea.Batch(cmd, n.move(m, 1))
+		if b.mistake != nil {
+			b.asked = true
+			return nil
 		}
-		return cmd
+		b.close(m)
+		return nil
+	case "esc":
+		b.close(m)
+		return b.set(m, nil)
+	case "down", "up":
+		b.close(m)
+		list, _ := m.focused()
+		if name == "down" {
+			return list.move(m, 1)
+		}
+		return nil
+	case "tab":
+		return b.complete(m, 1)
+	case "shift+tab":
+		return b.complete(m, -1)
 	}
-	if !n.input.Key(name) {
+	if !b.input.Key(name) {
 		if text == "" {
 			return nil
 		}
-		return n.typed(m, text)
+		return b.typed(m, text)
 	}
-	n.touch()
-	return n.setFilter(m, n.input.Text())
+	return b.edited(m)
 }
 
-func (n *navigator) typed(m *Model, text string) tea.Cmd {
-	if !n.input.Insert(text) {
+// typed adds a text at the cursor.
+func (b *filterBar) typed(m *Model, text string) tea.Cmd {
+	b.drawn()
+	// A paste may have several lines; in a filter they are blanks.
+	if !b.input.Insert(strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' || r == '\t' {
+			return ' '
+		}
+		return r
+	}, text)) {
 		m.refused("the filter is too long")
 		return nil
 	}
-	n.touch()
-	return n.setFilter(m, n.input.Text())
+	return b.edited(m)
 }
 
-func (n *navigator) closeFilter(m *Model, text string) tea.Cmd {
-	n.input = nil
-	n.touch()
+// edited makes what is typed count.
+func (b *filterBar) edited(m *Model) tea.Cmd {
+	b.offers, b.asked = offers{}, false
+	cmd := b.parse(m, b.input.Text())
+	b.offer(m)
+	return cmd
+}
+
+// parse makes a text count, unless there is a mistake in it.
+func (b *filterBar) parse(m *Model, text string) tea.Cmd {
+	b.drawn()
+	q, err := query.Parse(text, b.subject)
+	b.mistake = nil
+	if err != nil {
+		if !errors.As(err, &b.mistake) {
+			m.refused(err.Error())
+		}
+		return nil
+	}
+	if q.Empty() {
+		q = nil
+	}
+	return b.set(m, q)
+}
+
+// set makes a query count, nil for none.
+func (b *filterBar) set(m *Model, q *query.Query) tea.Cmd {
+	b.mistake, b.asked = nil, false
+	was := b.query
+	if b.query = q; (was == nil) == (q == nil) && (q == nil || was.String() == q.String()) {
+		return nil
+	}
+	b.drawn()
+	return b.changed(m)
+}
+
+// close ends the typing. What counts is the last text without a mistake.
+func (b *filterBar) close(m *Model) {
+	b.input, b.mistake, b.asked, b.offers = nil, nil, false, offers{}
+	b.drawn()
 	m.screen.bars()
-	return n.setFilter(m, text)
 }
 
-// navFilter is what the filter line says.
-type navFilter struct {
-	text       string
-	status     []store.Status
-	kinds      []string
-	definition *string
-	words      []string // lower case
-	complaint  string   // what of it was not understood
-	unfinished bool     // the complaint is about a last word without its value
+// clear shows everything.
+func (b *filterBar) clear(m *Model) tea.Cmd {
+	b.close(m)
+	return b.set(m, nil)
 }
 
-// filterFields are the fields that a filter has.
-const filterFields = "status:, kind:, definition:"
+// offer finds what could stand at the cursor.
+func (b *filterBar) offer(m *Model) {
+	b.offers = offers{base: b.input.Text()}
+	b.offers.list = slices.DeleteFunc(query.Complete(b.offers.base, b.input.Cursor(), b.subject, b.seen(m)), func(c query.Completion) bool {
+		return c.Kind == query.CompleteOperator || b.offers.base[c.From:c.To] == c.Text
+	})
+}
 
-// parseFilter reads a filter. Its complaint says what of it is not understood; the
-// rest counts. Since ids have colons too, what stands before one is a field only
-// where it is a word of letters, and then searched for nevertheless.
-func parseFilter(text string) (f navFilter) {
-	f.text = strings.TrimSpace(text)
-	for _, word := range strings.Fields(f.text) {
-		key, value, ok := strings.Cut(word, ":")
-		switch {
-		case ok && key == "status" && value != "":
-			f.status = append(f.status, store.Status(value))
-		case ok && key == "kind" && value != "":
-			f.kinds = append(f.kinds, value)
-		case ok && key == "definition" && value != "":
-			f.definition = &value
-		case ok && (key == "status" || key == "kind" || key == "definition"):
-			f.complaint = "a value is missing after " + key + ":"
-			f.unfinished = strings.HasSuffix(text, word)
-		default:
-			if ok && key != "" && strings.Trim(key, "abcdefghijklmnopqrstuvwxyz") == "" {
-				f.complaint, f.unfinished = key+": is no field and is looked for as text; fields: "+filterFields, false
-			}
-			f.words = append(f.words, strings.ToLower(word))
-		}
+// complete puts the next completion, or the one before, in place of what is typed.
+func (b *filterBar) complete(m *Model, by int) tea.Cmd {
+	o := b.offers
+	n := len(o.list)
+	if n == 0 {
+		return nil
 	}
-	return f
-}
-
-func (f navFilter) sessions() store.SessionFilter { return store.SessionFilter{Kinds: f.kinds} }
-
-func (f navFilter) executions() store.ExecutionFilter {
-	return store.ExecutionFilter{Status: f.status, DefinitionID: f.definition}
-}
-
-// atStore reports whether the store does a part of the filtering.
-func (f navFilter) atStore() bool {
-	return f.status != nil || f.kinds != nil || f.definition != nil
-}
-
-// selects decides on the words, on what the list shows of an execution.
-func (f navFilter) selects(s store.Summary) bool {
-	texts := []string{s.ID, s.DefinitionID, string(s.Status)}
-	for _, p := range []*string{s.Outcome, s.ActivePath, s.Error} {
-		if p != nil {
-			texts = append(texts, *p)
-		}
+	switch {
+	case o.taking:
+		o.at = (o.at + by + n) % n
+	case by < 0:
+		o.at = n - 1
 	}
-	return f.has(texts...)
+	o.taking = true
+	c := o.list[o.at]
+	if !b.input.SetAt(o.base[:c.From]+c.Text+o.base[c.To:], c.From+len(c.Text)) {
+		m.refused("the filter is too long")
+		return nil
+	}
+	b.asked = false
+	cmd := b.parse(m, b.input.Text())
+	// The only one is taken for good: what can follow it is offered then.
+	if n == 1 {
+		b.offer(m)
+	} else {
+		b.offers = o
+	}
+	return cmd
 }
 
-// has reports whether every word is somewhere in the texts.
-func (f navFilter) has(texts ...string) bool {
-	all := strings.ToLower(strings.Join(texts, "\n"))
-	for _, w := range f.words {
-		if !strings.Contains(all, w) {
-			return false
-		}
+// vocabulary collects the values of fields, up to so many of each.
+type vocabulary map[string][]string
+
+// maxSeen is how many values of a field are offered, lookedFor in how many rows they
+// are looked for: this is done at every key.
+const (
+	maxSeen   = 50
+	lookedFor = 500
+)
+
+func (v vocabulary) add(field, value string) {
+	if value != "" && len(value) <= 200 && len(v[field]) < maxSeen && !slices.Contains(v[field], value) {
+		v[field] = append(v[field], value)
 	}
-	return true
 }
+
+func (v vocabulary) words() query.Vocabulary { return query.Vocabulary{Values: v} }
+
+// queryEnv is what queries are bound to that are about no tree.
+func (m *Model) queryEnv() query.Env { return query.Env{Now: when.Seconds(m.now())} }

@@ -88,8 +88,11 @@ func readIntents() []intent {
 		{ID: "zoom", Keys: []string{"z"}, Short: "zoom", Foot: 11, Long: "the focused pane alone, or all again",
 			do: func(m *Model, _ string) tea.Cmd { m.zoom = !m.zoom; m.screen.relayout(); return nil }},
 		{ID: "filter", Keys: []string{"/"}, Panes: []layout.Pane{layout.Navigator, layout.Tree, layout.Ancestry, layout.Trace, layout.Queues}, Short: "filter", Foot: 7,
-			Long: "what the navigator shows: words, status:running, definition:shop, kind:session",
-			do:   func(m *Model, _ string) tea.Cmd { m.nav.editFilter(m); return nil }},
+			Long: "filter the focused list: words, fields such as status:running, since:10m, data.user.label=x; tab completes", why: filterable, do: editFilter},
+		{ID: "next-match", Keys: []string{"n"}, Panes: []layout.Pane{layout.Tree, layout.Ancestry}, Short: "next match",
+			Long: "to the next match of the last filter in the tree, unfolding what hides it", why: searchable, do: findInTree(1)},
+		{ID: "previous-match", Keys: []string{"N"}, Panes: []layout.Pane{layout.Tree, layout.Ancestry}, Short: "match before",
+			Long: "to the match before in the tree", why: searchable, do: findInTree(-1)},
 
 		{ID: "copy", Keys: []string{"y"}, Short: "copy id", Foot: 10,
 			Long: "copy the id of what is selected; in the queues that of the execution which enter goes to", why: copyable, do: copying},
@@ -205,8 +208,8 @@ func backing(m *Model, _ string) tea.Cmd {
 	case m.zoom:
 		m.zoom = false
 		m.screen.relayout()
-	case m.focus == layout.Navigator && m.nav.filter.text != "":
-		return m.nav.setFilter(m, "")
+	case m.barOf(m.focus) != nil && m.barOf(m.focus).on():
+		return m.barOf(m.focus).clear(m)
 	default:
 		return m.focusOn(layout.Navigator)
 	}

@@ -241,9 +241,8 @@ func (m *Model) hints() []hint {
 		return m.dialog.hints(m)
 	case m.overlay != nil:
 		return m.overlay.hints(m)
-	case m.nav.input != nil && m.focus == layout.Navigator:
-		return []hint{{term.Lit("enter"), term.Lit("keep")}, {term.Lit("esc"), term.Lit("as before")},
-			{term.Lit("status:"), term.Lit("failed")}, {term.Lit("definition:"), term.Lit("D")}, {term.Lit("kind:"), term.Lit("K")}}
+	case m.typing() != nil:
+		return []hint{{term.Lit("enter"), term.Lit("keep")}, {term.Lit("esc"), term.Lit("clear")}, {term.Lit("tab"), term.Lit("complete")}}
 	case m.finding():
 		return []hint{{term.Lit("enter"), term.Lit("stay")}, {term.Lit("esc"), term.Lit("back")}}
 	case len(m.keys.pending) > 0:

@@ -168,6 +168,7 @@ func newModel(ctx context.Context, c config) *Model {
 	m.resuming = m.lastSubject()
 	m.nav.init(m)
 	m.tree.init()
+	m.trace.init()
 	m.queues.init(m)
 	m.detail.init(m)
 	m.panes = [...]pane{nil, &m.nav, &m.tree, &m.trail, &m.detail, &m.trace, &m.queues}

@@ -165,19 +165,17 @@ func (m *Model) rowsOf(p layout.Pane) (head, top, cursor, n int) {
 		w := m.nav.families.widget
 		return head, firstRow(w.Visible()), w.Row(), w.Flat().Len()
 	case layout.Tree:
-		if m.tree.gone {
-			head = 1
-		}
+		head = m.tree.head
 		w := m.tree.widget
 		return head, firstRow(w.Visible()), w.Row(), w.Flat().Len()
 	case layout.Ancestry:
 		return 1, m.trail.scroll.Top, m.trail.scroll.Cursor, len(m.trail.refs)
 	case layout.Trace:
-		return 0, m.trace.scroll.Top, m.trace.scroll.Cursor, len(m.trace.steps)
+		return m.trace.head, m.trace.scroll.Top, m.trace.scroll.Cursor, len(m.trace.steps)
 	case layout.Queues:
 		s := m.queues.scroll()
 		n, _, _ = m.queues.length(m.queues.tab)
-		return 1, s.Top, s.Cursor, n
+		return m.queues.head, s.Top, s.Cursor, n
 	}
 	return 0, 0, 0, 0
 }

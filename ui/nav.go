@@ -8,10 +8,9 @@ import (
 
 	"treering/internal/term"
 	"treering/store"
+	"treering/store/query"
 	"treering/treeview"
-	"treering/ui/field"
 	"treering/ui/layout"
-	"treering/ui/paint"
 )
 
 // navView is one list of the navigator.
@@ -36,14 +35,15 @@ type navigator struct {
 	sessions pager[store.SessionInfo]
 	execs    pager[store.Summary]
 	families families
-	filter   navFilter
-	input    *field.Field // while the filter is being typed
-	before   string       // what it was before
-	head     int          // lines above the rows, as it was drawn last
+	bySess   filterBar // of the sessions
+	byExec   filterBar // of the executions and the families
+	head     int       // lines above the rows, as it was drawn last
 	rev      int
 }
 
 func (n *navigator) init(m *Model) {
+	n.bySess = filterBar{subject: query.Sessions, changed: n.sieved, drawn: n.touch, seen: n.sessionWords}
+	n.byExec = filterBar{subject: query.Executions, changed: n.sieved, drawn: n.touch, seen: n.executionWords}
 	if m.ts != nil {
 		n.views = append(n.views, sessionsView)
 		n.sessions = pager[store.SessionInfo]{
@@ -70,24 +70,85 @@ func (n *navigator) init(m *Model) {
 	n.chosen = m.ts == nil || m.es == nil
 }
 
-// aim makes the lists read what the filter lets through.
+// bar is the filter of the list on the screen.
+func (n *navigator) bar() *filterBar {
+	if n.view == sessionsView {
+		return &n.bySess
+	}
+	return &n.byExec
+}
+
+// aim makes the lists read what the filters let through. The store selects what it
+// can.
 func (n *navigator) aim(m *Model) {
-	f := n.filter
+	var atStore query.Pushdown
+	if q := n.bySess.query; q != nil {
+		atStore = q.Pushdown()
+	}
+	sessions := atStore.Sessions
 	if ts := m.ts; ts != nil {
 		n.sessions.fetch = func(ctx context.Context, req store.PageRequest) (store.Page[store.SessionInfo], error) {
-			return ts.ListSessions(ctx, f.sessions(), req)
+			return ts.ListSessions(ctx, sessions, req)
 		}
 	}
+	atStore = query.Pushdown{}
+	if q := n.byExec.query; q != nil {
+		atStore = q.Pushdown()
+	}
+	executions := atStore.Executions
 	if es := m.es; es != nil {
 		n.execs.fetch = func(ctx context.Context, req store.PageRequest) (store.Page[store.Summary], error) {
-			return es.ListExecutions(ctx, f.executions(), req)
+			return es.ListExecutions(ctx, executions, req)
 		}
 	}
-	n.sessions.keep, n.execs.keep = nil, nil
-	if len(f.words) > 0 {
-		n.sessions.keep = func(s store.SessionInfo) bool { return f.has(s.ID, s.Kind) }
-		n.execs.keep = f.selects
+	n.sessions.sift, n.execs.sift = nil, nil
+	if q := n.bySess.query; q != nil {
+		n.sessions.sift = func() decider[store.SessionInfo] { return siftSessions(q, m.queryEnv()) }
 	}
+	if q := n.byExec.query; q != nil {
+		n.execs.sift = func() decider[store.Summary] { return siftExecutions(m.es, q, m.queryEnv()).decide }
+	}
+}
+
+// sieved shows what matches the filter of the list on the screen.
+func (n *navigator) sieved(m *Model) tea.Cmd {
+	n.aim(m)
+	n.touch()
+	if n.view == sessionsView {
+		return n.sessions.restart(m)
+	}
+	cmds := []tea.Cmd{n.execs.restart(m)}
+	if n.families.started {
+		cmds = append(cmds, n.families.restart(m))
+	}
+	return tea.Batch(cmds...)
+}
+
+func (n *navigator) sessionWords(*Model) query.Vocabulary {
+	v := vocabulary{}
+	for _, s := range n.sessions.items[:min(len(n.sessions.items), lookedFor)] {
+		v.add("kind", s.Kind)
+		v.add("id", s.ID)
+	}
+	return v.words()
+}
+
+func (n *navigator) executionWords(*Model) query.Vocabulary {
+	v := vocabulary{}
+	for _, s := range n.execs.items[:min(len(n.execs.items), lookedFor)] {
+		v.summary(s)
+	}
+	return v.words()
+}
+
+// summary adds what an execution has in its fields.
+func (v vocabulary) summary(s store.Summary) {
+	v.add("status", string(s.Status))
+	v.add("definition", s.DefinitionID)
+	v.add("id", s.ID)
+	v.add("outcome", deref(s.Outcome))
+	v.add("state", deref(s.ActivePath))
+	v.add("parent", deref(s.ParentID))
 }
 
 // start reads the first page of everything: which list is shown first depends
@@ -191,29 +252,6 @@ func (n *navigator) reload(m *Model) tea.Cmd {
 	if n.families.started {
 		cmds = append(cmds, n.families.load(m))
 	}
-	return tea.Batch(cmds...)
-}
-
-// setFilter shows what matches only.
-func (n *navigator) setFilter(m *Model, text string) tea.Cmd {
-	f := parseFilter(text)
-	if n.input != nil && f.unfinished {
-		f.complaint = "" // the word is still being typed
-	}
-	if f.text == n.filter.text {
-		if f.complaint != n.filter.complaint {
-			n.filter.complaint = f.complaint
-			n.touch()
-		}
-		return nil
-	}
-	n.filter = f
-	n.aim(m)
-	cmds := []tea.Cmd{n.sessions.restart(m), n.execs.restart(m)}
-	if n.families.started {
-		cmds = append(cmds, n.families.restart(m))
-	}
-	n.touch()
 	return tea.Batch(cmds...)
 }
 
@@ -345,6 +383,41 @@ func (n *navigator) rows() int {
 	}
 }
 
+// atStore reports whether the store does a part of the filtering, so that it is not
+// known how much was looked at.
+func (n *navigator) atStore() bool {
+	if len(n.views) == 0 || n.bar().query == nil {
+		return false
+	}
+	p := n.bar().query.Pushdown()
+	switch n.view {
+	case sessionsView:
+		return len(p.Sessions.Kinds) > 0
+	case executionsView:
+		return len(p.Executions.Status) > 0 || p.Executions.DefinitionID != nil || p.Executions.ParentID != nil
+	default:
+		return false
+	}
+}
+
+// timeless says how many rows the filter could not decide on.
+func (n *navigator) timeless() term.Text {
+	left := n.execs.noTime
+	switch n.view {
+	case sessionsView:
+		left = n.sessions.noTime
+	case familiesView:
+		left = n.families.noTime
+	}
+	switch {
+	case left == 1:
+		return term.Lit("1 has no time")
+	case left > 1:
+		return term.Lit(treeview.Grouped(int64(left)) + " have no time")
+	}
+	return term.Text{}
+}
+
 // counted says how many are shown of how many were looked at, of how many there
 // are, and that the list is being read: in words, and in as few as possible. It
 // is empty where nothing was read.
@@ -376,7 +449,7 @@ func (n *navigator) counted(m *Model) []string {
 		few += "+"
 	}
 	s := treeview.Grouped(int64(shown))
-	atStore := n.filter.atStore() && n.view != familiesView
+	atStore := n.atStore()
 	switch {
 	case atStore && !done:
 		// The store filtered: what was looked at there is not known here.
@@ -399,13 +472,8 @@ func (n *navigator) counted(m *Model) []string {
 
 func (n *navigator) draw(m *Model, w, h int, focused bool) []string {
 	var out []string
-	if line, ok := n.filterLine(m, w); ok {
-		out = append(out, line)
-		for _, line := range paragraph(w, m.theme.Warn, m.term.SanitiseN(n.filter.complaint, 200)) {
-			if n.filter.complaint != "" && len(out) < h-1 {
-				out = append(out, line)
-			}
-		}
+	if len(n.views) > 0 {
+		out = n.bar().lines(m, w, h, n.timeless())
 		h -= len(out)
 	}
 	n.head = len(out)
@@ -432,17 +500,4 @@ func (n *navigator) draw(m *Model, w, h int, focused bool) []string {
 		}
 	}
 	return append(out, rows...)
-}
-
-// filterLine shows the filter while there is one.
-func (n *navigator) filterLine(m *Model, w int) (string, bool) {
-	if n.input == nil && n.filter.text == "" {
-		return "", false
-	}
-	l := paint.NewLine(w, "").Put(m.theme.Key, term.Lit("/"))
-	if n.input != nil {
-		shown, _ := n.input.View(w - 1)
-		return l.Plain(shown).String(), true
-	}
-	return l.Put(m.theme.Info, m.term.SanitiseN(n.filter.text, w-1)).String(), true
 }

@@ -16,7 +16,7 @@ func (n *navigator) emptyLines(m *Model, w int, started bool, err error, what st
 		return m.unreadLines(w, err)
 	case !started || !n.chosen:
 		return paragraph(w, m.theme.Dim, term.Lit("reading…"))
-	case n.filter.text != "":
+	case n.bar().on():
 		return paragraph(w, m.theme.Dim, term.Lit("no "+what+" matches"), term.Lit("esc clears the filter"))
 	case what == "session":
 		return paragraph(w, m.theme.Dim, term.Lit("no sessions yet"),

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"treering/store"
+	"treering/store/query"
 	"treering/treeview"
 )
 
@@ -15,13 +16,15 @@ type pager[T any] struct {
 	what  string // for errors: "the sessions"
 	id    func(T) string
 	fetch func(context.Context, store.PageRequest) (store.Page[T], error)
-	keep  func(T) bool                        // nil: everything
+	sift  func() decider[T]                   // made anew for a reading from the beginning; nil: everything is kept
 	moved func(m *Model, byUser bool) tea.Cmd // the cursor is on another item
 	came  func(m *Model) tea.Cmd              // items were read, or could not be
 	items []T                                 // those kept
 
 	next    string
+	decide  decider[T]
 	looked  int // items read, kept or not
+	noTime  int // of them those whose time would have decided
 	started bool
 	done    bool
 	toEnd   bool // the cursor goes to the end once it is there
@@ -35,6 +38,9 @@ type pager[T any] struct {
 	rev    int
 	cache  rowCache
 }
+
+// decider decides on the items of a list, one reading at a time.
+type decider[T any] func(ctx context.Context, item T) (query.Result, error)
 
 // pagesAtOnce bounds how much of a list one command reads where a filter keeps
 // little of it.
@@ -51,6 +57,7 @@ type pageRead[T any] struct {
 	items  []T
 	next   string
 	looked int
+	noTime int
 	err    error
 }
 
@@ -73,7 +80,7 @@ func (p *pager[T]) load(m *Model) tea.Cmd {
 func (p *pager[T]) restart(m *Model) tea.Cmd {
 	p.req.stop()
 	p.pace = pace{}
-	p.items, p.next, p.looked, p.started, p.done, p.err = nil, "", 0, false, false, nil
+	p.items, p.next, p.looked, p.noTime, p.started, p.done, p.err = nil, "", 0, 0, false, false, nil
 	p.at, p.held, p.toEnd = "", false, false
 	p.scroll = treeview.Scroll{Height: p.scroll.Height}
 	p.touch()
@@ -93,7 +100,12 @@ func (p *pager[T]) more(m *Model) tea.Cmd {
 
 func (p *pager[T]) readFrom(m *Model, cursor string, atLeast int, fresh bool) tea.Cmd {
 	ctx, gen := p.req.begin(m.ctx)
-	fetch, keep, again := p.fetch, p.keep, fresh && p.started
+	if fresh {
+		if p.decide = nil; p.sift != nil {
+			p.decide = p.sift()
+		}
+	}
+	fetch, decide, again := p.fetch, p.decide, fresh && p.started
 	return func() tea.Msg {
 		out := pageRead[T]{p: p, gen: gen, fresh: fresh, next: cursor}
 		for n := 0; ; n++ {
@@ -103,14 +115,24 @@ func (p *pager[T]) readFrom(m *Model, cursor string, atLeast int, fresh bool) te
 				return out
 			}
 			for _, item := range page.Items {
-				if keep == nil || keep(item) {
+				result := query.Yes
+				if decide != nil {
+					if result, out.err = decide(ctx, item); out.err != nil {
+						return out
+					}
+				}
+				switch result {
+				case query.Yes:
 					out.items = append(out.items, item)
+				case query.NoTime:
+					out.noTime++
+				case query.No:
 				}
 			}
 			out.looked += len(page.Items)
 			out.next = page.Next
 			// A page may be empty and yet not the last: a store bounds what one looks at.
-			enough := out.looked > 0 && out.looked >= atLeast && (keep == nil || len(out.items) >= rowsAtOnce)
+			enough := out.looked > 0 && out.looked >= atLeast && (decide == nil || len(out.items) >= rowsAtOnce)
 			if out.next == "" || enough || !again && n+1 == pagesAtOnce {
 				return out
 			}
@@ -139,9 +161,9 @@ func (r pageRead[T]) apply(m *Model) tea.Cmd {
 	}
 	p.err, p.started, p.next, p.done = nil, true, r.next, r.next == ""
 	if r.fresh {
-		p.items, p.looked = r.items, r.looked
+		p.items, p.looked, p.noTime = r.items, r.looked, r.noTime
 	} else {
-		p.items, p.looked = append(p.items, r.items...), p.looked+r.looked
+		p.items, p.looked, p.noTime = append(p.items, r.items...), p.looked+r.looked, p.noTime+r.noTime
 	}
 	cmds := []tea.Cmd{p.settle(m)}
 	if p.toEnd && p.done {

@@ -26,19 +26,20 @@ func (q *queuesPane) draw(m *Model, w, h int, focused bool) []string {
 	if m.es == nil {
 		return paragraph(w, m.theme.Dim, term.Lit("this store holds no executions, so nothing is queued"))
 	}
-	out := []string{q.tabLine(m, w)}
+	out := append([]string{q.tabLine(m, w)}, q.bars[q.tab].lines(m, w, h-1, q.counted())...)
+	q.head = len(out)
 	var rows []string
 	var err error
 	var started bool
 	switch q.tab {
 	case outboxTab:
-		rows = q.outbox.draw(w, h-1, focused, func(e store.OutboxEntry, look look) string { return q.outboxRow(m, w, e, look) })
+		rows = q.outbox.draw(w, h-q.head, focused, func(e store.OutboxEntry, look look) string { return q.outboxRow(m, w, e, look) })
 		err, started = q.outbox.err, q.outbox.started
 	case spawnsTab:
-		rows = q.spawns.draw(w, h-1, focused, func(e store.SpawnEntry, look look) string { return q.spawnRow(m, w, e, look) })
+		rows = q.spawns.draw(w, h-q.head, focused, func(e store.SpawnEntry, look look) string { return q.spawnRow(m, w, e, look) })
 		err, started = q.spawns.err, q.spawns.started
 	case timersTab:
-		rows = q.timers.draw(w, h-1, focused, func(e store.Timer, look look) string { return q.timerRow(m, w, e, look) })
+		rows = q.timers.draw(w, h-q.head, focused, func(e store.Timer, look look) string { return q.timerRow(m, w, e, look) })
 		err, started = q.timers.err, q.timers.started
 	}
 	switch {
@@ -47,12 +48,27 @@ func (q *queuesPane) draw(m *Model, w, h int, focused bool) []string {
 		rows = m.unreadLines(w, err)
 	case !started:
 		rows = paragraph(w, m.theme.Dim, term.Lit("reading…"))
+	case q.bars[q.tab].on():
+		rows = paragraph(w, m.theme.Dim, term.Lit("nothing here matches"), term.Lit("esc clears the filter"))
 	case q.of != "":
 		rows = paragraph(w, m.theme.Dim, term.Lit("none of this execution; w lists the whole store's"))
 	default:
 		rows = paragraph(w, m.theme.Dim, term.Lit("none"))
 	}
 	return append(out, rows...)
+}
+
+// counted says what came of the filter. Where the store did a part of it, what it
+// looked at is not known.
+func (q *queuesPane) counted() term.Text {
+	switch q.tab {
+	case outboxTab:
+		return sifted(len(q.outbox.items), q.outbox.looked, q.outbox.noTime)
+	case spawnsTab:
+		return sifted(len(q.spawns.items), q.spawns.looked, q.spawns.noTime)
+	default:
+		return sifted(len(q.timers.items), q.timers.looked, q.timers.noTime)
+	}
 }
 
 // tabLine names the three queues with how much is in each.

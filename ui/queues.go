@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"treering/store"
+	"treering/store/query"
 	"treering/treeview"
 	"treering/ui/jsondoc"
 	"treering/ui/layout"
@@ -38,6 +39,8 @@ type queuesPane struct {
 	outbox pager[store.OutboxEntry]
 	spawns pager[store.SpawnEntry]
 	timers pager[store.Timer]
+	bars   [tabCount]filterBar
+	head   int // lines above the rows, as they were drawn last
 
 	// seen is when this explorer first saw an entry that does not say its age.
 	seen map[queueKey]time.Time
@@ -116,6 +119,9 @@ func (q *queuesPane) init(m *Model) {
 			return q.recheck(m, timersTab)
 		},
 	}
+	for tab, s := range [tabCount]query.Subject{query.Outbox, query.Spawns, query.Timers} {
+		q.bars[tab] = filterBar{subject: s, changed: func(m *Model) tea.Cmd { return q.sieved(m, queueTab(tab)) }, drawn: q.touch, seen: q.words}
+	}
 	q.point(m)
 }
 
@@ -125,20 +131,72 @@ func (q *queuesPane) point(m *Model) {
 	if es == nil {
 		return
 	}
-	var f store.QueueFilter
-	if q.of != "" {
-		of := q.of
-		f.ExecutionID = &of
+	var fs [tabCount]store.QueueFilter
+	for tab := range fs {
+		if by := q.bars[tab].query; by != nil {
+			fs[tab] = by.Pushdown().Queue
+		}
+		if q.of != "" {
+			// The filter may ask for another execution; that is decided here then.
+			of := q.of
+			fs[tab].ExecutionID = &of
+		}
 	}
 	q.outbox.fetch = func(ctx context.Context, req store.PageRequest) (store.Page[store.OutboxEntry], error) {
-		return es.ListOutbox(ctx, f, req)
+		return es.ListOutbox(ctx, fs[outboxTab], req)
 	}
 	q.spawns.fetch = func(ctx context.Context, req store.PageRequest) (store.Page[store.SpawnEntry], error) {
-		return es.ListSpawns(ctx, f, req)
+		return es.ListSpawns(ctx, fs[spawnsTab], req)
 	}
 	q.timers.fetch = func(ctx context.Context, req store.PageRequest) (store.Page[store.Timer], error) {
-		return es.ListTimers(ctx, f, req)
+		return es.ListTimers(ctx, fs[timersTab], req)
 	}
+	q.outbox.sift, q.spawns.sift, q.timers.sift = nil, nil, nil
+	if by := q.bars[outboxTab].query; by != nil {
+		q.outbox.sift = func() decider[store.OutboxEntry] { return siftOutbox(by, m.queryEnv()) }
+	}
+	if by := q.bars[spawnsTab].query; by != nil {
+		q.spawns.sift = func() decider[store.SpawnEntry] { return siftSpawns(by, m.queryEnv()) }
+	}
+	if by := q.bars[timersTab].query; by != nil {
+		q.timers.sift = func() decider[store.Timer] { return siftTimers(by, m.queryEnv()) }
+	}
+}
+
+// sieved lists what matches the filter of a queue.
+func (q *queuesPane) sieved(m *Model, tab queueTab) tea.Cmd {
+	q.point(m)
+	q.touch()
+	switch tab {
+	case outboxTab:
+		return q.outbox.restart(m)
+	case spawnsTab:
+		return q.spawns.restart(m)
+	default:
+		return q.timers.restart(m)
+	}
+}
+
+func (q *queuesPane) words(*Model) query.Vocabulary {
+	v := vocabulary{}
+	switch q.tab {
+	case outboxTab:
+		for _, e := range q.outbox.items[:min(len(q.outbox.items), lookedFor)] {
+			v.add("event", e.Event.Kind)
+			v.add("target", deref(e.TargetID))
+		}
+	case spawnsTab:
+		for _, e := range q.spawns.items[:min(len(q.spawns.items), lookedFor)] {
+			v.add("parent", e.ParentID)
+			v.add("child", e.ChildID)
+		}
+	default:
+		for _, e := range q.timers.items[:min(len(q.timers.items), lookedFor)] {
+			v.add("execution", e.ExecutionID)
+			v.add("path", e.Path)
+		}
+	}
+	return v.words()
 }
 
 // aim lists the entries of the execution that is looked at, or all.

@@ -195,7 +195,7 @@ func (n *navigator) resume(m *Model) tea.Cmd {
 		return nil
 	}
 	m.resuming = subject{}
-	if n.sessions.held || n.execs.held || m.focus != layout.Navigator || n.filter.text != "" {
+	if n.sessions.held || n.execs.held || m.focus != layout.Navigator || n.bySess.on() || n.byExec.on() {
 		return nil
 	}
 	switch {

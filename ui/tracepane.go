@@ -1,12 +1,14 @@
 package ui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"treering/internal/term"
+	"treering/store/query"
 	"treering/tracefeed"
 	"treering/treeview"
 	"treering/ui/jsondoc"
@@ -18,7 +20,12 @@ import (
 // tracePane lists the steps of an execution's trace ring, oldest first.
 type tracePane struct {
 	of     string
-	steps  []tracefeed.Step
+	all    []tracefeed.Step // of the ring
+	steps  []tracefeed.Step // those that the filter lets through
+	bar    filterBar
+	noTime int
+	head   int // lines above the rows, as they were drawn last
+	sieve  request
 	ring   tracefeed.Ring
 	known  bool
 	err    error
@@ -43,7 +50,8 @@ func (t *tracePane) version() int { return t.rev }
 // clear forgets the steps: another execution is looked at.
 func (t *tracePane) clear() {
 	t.req.stop()
-	*t = tracePane{req: t.req, rev: t.rev, scroll: treeview.Scroll{Height: t.scroll.Height}}
+	t.sieve.stop()
+	*t = tracePane{req: t.req, sieve: t.sieve, rev: t.rev, scroll: treeview.Scroll{Height: t.scroll.Height}, bar: t.bar}
 	t.touch()
 }
 
@@ -53,6 +61,10 @@ type traceRead struct {
 	steps []tracefeed.Step
 	ring  tracefeed.Ring
 	err   error
+
+	query  *query.Query // that the steps were sifted by
+	shown  []tracefeed.Step
+	noTime int
 }
 
 func (t *tracePane) load(m *Model) tea.Cmd {
@@ -71,13 +83,15 @@ func (t *tracePane) load(m *Model) tea.Cmd {
 		})
 	}
 	ctx, gen := t.req.begin(m.ctx)
-	es, before := m.es, t.steps
+	es, before, sieve := m.es, t.all, t.sifting(m)
 	return func() tea.Msg {
 		entries, err := es.ReadTrace(ctx, of)
 		out := traceRead{gen: gen, of: of, err: err}
 		if err == nil {
 			out.ring = tracefeed.Measure(entries)
 			out.steps = tracefeed.Steps(entries, before)
+			out.query = sieve.query
+			out.shown, out.noTime, out.err = sieve.run(ctx, out.steps)
 		}
 		return out
 	}
@@ -103,12 +117,12 @@ func (r traceRead) apply(m *Model) tea.Cmd {
 		m.unread("cannot read the trace", r.err, &t.err)
 		return next
 	}
-	if t.known && t.err == nil && t.ring == r.ring && sameSteps(t.steps, r.steps) {
+	if t.known && t.err == nil && t.ring == r.ring && sameSteps(t.all, r.steps) {
 		return next
 	}
 	if t.held {
 		for _, s := range r.steps {
-			if len(t.steps) > 0 && s.Index > t.steps[len(t.steps)-1].Index {
+			if len(t.all) > 0 && s.Index > t.all[len(t.all)-1].Index {
 				t.fresh++
 			}
 		}
@@ -118,23 +132,38 @@ func (r traceRead) apply(m *Model) tea.Cmd {
 	} else {
 		m.suggestLower(layout.Detail)
 	}
-	t.of, t.steps, t.ring, t.err, t.known = r.of, r.steps, r.ring, nil, true
-	t.touch()
-	if row := t.rowOf(t.at); t.held && row >= 0 {
-		t.scroll.Hold(row, len(t.steps))
+	t.of, t.all, t.ring, t.err, t.known = r.of, r.steps, r.ring, nil, true
+	if r.query != t.bar.query { // it became another meanwhile
+		next = tea.Batch(next, t.sift(m))
 	} else {
-		// The ring dropped the step, or the newest is followed.
-		if !t.held {
-			t.scroll.MoveTo(len(t.steps)-1, len(t.steps))
-		} else {
-			t.scroll.MoveTo(0, len(t.steps))
-		}
-		t.land()
+		t.list(r.shown, r.noTime)
 	}
 	if m.detail.driver == layout.Trace {
 		return tea.Batch(next, t.describe(m))
 	}
 	return next
+}
+
+// list shows steps: those that the filter lets through.
+func (t *tracePane) list(shown []tracefeed.Step, noTime int) {
+	t.steps, t.noTime = shown, noTime
+	t.touch()
+	row := t.rowOf(t.at)
+	switch {
+	case t.held && row >= 0:
+		t.scroll.Hold(row, len(t.steps))
+		return
+	case t.held:
+		// The ring dropped the step, or the filter leaves it out: the next one there is.
+		at := slices.IndexFunc(t.steps, func(s tracefeed.Step) bool { return s.Index >= t.at })
+		if at < 0 {
+			at = len(t.steps) - 1
+		}
+		t.scroll.MoveTo(at, len(t.steps))
+	default: // the newest is followed
+		t.scroll.MoveTo(len(t.steps)-1, len(t.steps))
+	}
+	t.land()
 }
 
 func sameSteps(a, b []tracefeed.Step) bool {
@@ -207,9 +236,13 @@ func (t *tracePane) describe(m *Model) tea.Cmd {
 	if i >= len(t.steps) {
 		return nil
 	}
-	steps := t.steps
-	return m.detail.show(m, layout.Trace, target{kind: ofStep, id: t.of, seq: steps[i].Index},
-		func(w *docWriter) *jsondoc.Doc { return w.step(steps, i) })
+	all, index := t.all, t.steps[i].Index
+	at := slices.IndexFunc(all, func(s tracefeed.Step) bool { return s.Index == index })
+	if at < 0 {
+		return nil // it is dropped, and what is listed instead comes
+	}
+	return m.detail.show(m, layout.Trace, target{kind: ofStep, id: t.of, seq: index},
+		func(w *docWriter) *jsondoc.Doc { return w.step(all, at) })
 }
 
 func (t *tracePane) title(m *Model) (name, note term.Text) {
@@ -218,7 +251,7 @@ func (t *tracePane) title(m *Model) (name, note term.Text) {
 		name = name.Plus(term.Spaces(1), m.theme.Dot, term.Spaces(1), term.Lit(t.ring.String()))
 	}
 	switch {
-	case len(t.steps) == 0:
+	case len(t.all) == 0:
 	case !t.held:
 		note = term.Lit("following")
 	default:
@@ -231,8 +264,18 @@ func (t *tracePane) title(m *Model) (name, note term.Text) {
 }
 
 func (t *tracePane) draw(m *Model, w, h int, focused bool) []string {
+	var out []string
+	if m.member != "" {
+		out = t.bar.lines(m, w, h, sifted(len(t.steps), len(t.all), t.noTime))
+	}
+	t.head = len(out)
+	h -= len(out)
 	t.scroll.Height = max(h, 1)
 	t.scroll.Clamp(len(t.steps))
+	return append(out, t.rows(m, w, h, focused)...)
+}
+
+func (t *tracePane) rows(m *Model, w, h int, focused bool) []string {
 	switch {
 	case m.member == "":
 		return paragraph(w, m.theme.Dim, term.Lit("no execution is selected; session trees have no trace"))
@@ -240,6 +283,8 @@ func (t *tracePane) draw(m *Model, w, h int, focused bool) []string {
 		return paragraph(w, m.theme.Dim, term.Lit("reading…"))
 	case t.err != nil:
 		return m.unreadLines(w, t.err)
+	case len(t.all) > 0 && len(t.steps) == 0 && t.bar.on():
+		return paragraph(w, m.theme.Dim, term.Lit("no step matches"), term.Lit("esc clears the filter"))
 	case len(t.steps) == 0:
 		return paragraph(w, m.theme.Dim, term.Lit("no steps were recorded; engines trace only where they are told to"))
 	}
@@ -325,4 +370,4 @@ func stepPath(profile term.Profile, theme *paint.Theme, s tracefeed.Step) term.T
 }
 
 // traceless reports whether the selected execution has nothing to step through.
-func (t *tracePane) traceless() bool { return len(t.steps) == 0 }
+func (t *tracePane) traceless() bool { return len(t.all) == 0 }

@@ -29,6 +29,8 @@ type treePane struct {
 	look    request // whether the session grew; the search for a family's members
 	pace    pace
 	search  pace // of the search
+	filter  treeFilter
+	head    int // lines above the rows, as they were drawn last
 	rev     int
 	cache   rowCache
 }
@@ -40,6 +42,7 @@ const foldedRun = 12
 func (t *treePane) init() {
 	t.widget = treeview.NewWidget(treeview.New(treeview.ByID), treeview.Runs)
 	t.levels = treeview.DefaultLevels
+	t.initFilter()
 }
 
 // clear shows nothing.
@@ -51,6 +54,7 @@ func (t *treePane) clear(m *Model) {
 func (t *treePane) reset(of subject, shape treeview.Shape) {
 	t.req.stop()
 	t.look.stop()
+	t.aimFilter(of)
 	h := t.widget
 	t.widget = treeview.NewWidget(treeview.New(treeview.ByID), shape)
 	t.widget.SetHeight(h.Height())
@@ -168,7 +172,7 @@ func (r nodesRead) apply(m *Model) tea.Cmd {
 		t.want = ""
 		t.touch()
 	}
-	return tea.Batch(next, t.landed(m))
+	return tea.Batch(next, t.refilter(m), t.landed(m))
 }
 
 func (t *treePane) fail(m *Model, err error) {

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"treering/internal/term"
+	"treering/store/query"
 	"treering/treeview"
 	"treering/ui/layout"
 	"treering/ui/when"
@@ -66,12 +67,16 @@ func countText(n int, one, many string) term.Text {
 }
 
 func (t *treePane) draw(m *Model, w, h int, focused bool) []string {
-	t.widget.SetHeight(h)
+	out := t.filter.bar.lines(m, w, h, t.filter.note(m, t.widget.Index()))
+	if t.gone && t.widget.Flat().Len() > 0 && len(out) < h {
+		out = append(out, paragraph(w, m.theme.Warn, term.Lit("deleted or expired; this is what was read before"))[0])
+	}
+	t.head = len(out)
+	t.widget.SetHeight(h - t.head)
 	t.levels = max(min(treeview.DefaultLevels, w/5), 2)
 	if t.widget.Flat().Len() == 0 {
-		return t.emptyLines(m, w)
+		return append(out, t.emptyLines(m, w)...)
 	}
-	out := make([]string, 0, h)
 	cursor, _ := t.widget.Cursor()
 	for i, r := range t.widget.Visible() {
 		look := lookOf(r == cursor, focused)
@@ -85,10 +90,6 @@ func (t *treePane) draw(m *Model, w, h int, focused bool) []string {
 		}
 		out = append(out, line)
 	}
-	if t.gone {
-		out = append([]string{paragraph(w, m.theme.Warn, term.Lit("deleted or expired; this is what was read before"))[0]}, out...)
-		out = out[:min(len(out), h)]
-	}
 	return out
 }
 
@@ -96,6 +97,8 @@ func (t *treePane) emptyLines(m *Model, w int) []string {
 	switch {
 	case t.err != nil:
 		return m.unreadLines(w, t.err)
+	case t.filter.drawn && t.filter.done && t.widget.Index().Len() > 0:
+		return paragraph(w, m.theme.Dim, term.Lit("nothing here matches"), term.Lit("esc clears the filter"))
 	case t.gone:
 		return paragraph(w, m.theme.Warn, term.Lit("not in the store any more: deleted or expired"))
 	case t.of.kind == nothing:
@@ -134,9 +137,18 @@ func (t *treePane) nodeRow(m *Model, i int, r treeview.Ref, w int, look look) st
 	if !names.Empty() {
 		room -= names.Width() + 2
 	}
-	l.Plain(m.term.SanitiseN(x.Title(r), w).Truncate(max(room, minTitle), "…"))
+	putFound(l, t.marking(look), m.theme.Match, m.term.SanitiseN(x.Title(r), w).Truncate(max(room, minTitle), "…"))
 	if !names.Empty() {
 		l.Gap(2).Put(m.theme.Bold, names)
 	}
 	return l.Put(m.theme.Dim, note).String()
+}
+
+// marking is the matcher whose words stand out in rows; none does in the selected one,
+// which is of one piece.
+func (t *treePane) marking(look look) *query.Matcher {
+	if look == selected || t.filter.bar.query == nil {
+		return nil
+	}
+	return t.filter.match
 }

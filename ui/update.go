@@ -4,7 +4,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"treering/internal/term"
-	"treering/ui/layout"
 )
 
 // Update applies one message. It never waits: what takes time is a command.
@@ -60,8 +59,8 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.overlay.key(m, msg)
 	}
 	m.fade()
-	if m.nav.input != nil && m.focus == layout.Navigator {
-		return m.nav.filterKey(m, name, msg.Text)
+	if b := m.typing(); b != nil {
+		return b.key(m, name, msg.Text)
 	}
 	if m.finding() {
 		return m.detail.findKey(m, name, msg.Text)
@@ -76,8 +75,8 @@ func (m *Model) paste(text string) tea.Cmd {
 		return m.dialog.paste(m, text)
 	case m.overlay != nil:
 		return m.overlay.paste(m, text)
-	case m.nav.input != nil && m.focus == layout.Navigator:
-		return m.nav.typed(m, text)
+	case m.typing() != nil:
+		return m.typing().typed(m, text)
 	case m.finding():
 		return m.detail.findTyped(m, text)
 	}

@@ -327,7 +327,7 @@ func TestPastesReachFieldsOnly(t *testing.T) {
 	d := open(t, seeded(t), 100, 30)
 	d.paste("qqq").shows("›example") // no key of the panes
 	d.press("2", "a").settled().paste("{\"a\":\n1}").shows(`data     {"a": `, `          1} `).press("enter", "enter").settled().press("y").says("appended")
-	d.press("/").paste("web").shows("/web", "›web-image").hides(" example")
+	d.press("1", "/").paste("web").shows("/web", "›web-image").hides(" example")
 }
 
 func TestAWindowThatShowsNothingTakesNoKeys(t *testing.T) {

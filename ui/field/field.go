@@ -43,6 +43,22 @@ func (f *Field) Set(text string) {
 	f.Insert(text)
 }
 
+// Cursor is how many bytes of the text are before the cursor.
+func (f *Field) Cursor() int { return len(string(f.before)) }
+
+// SetAt replaces the text and puts the cursor behind so many bytes of it. It
+// reports whether the text was taken.
+func (f *Field) SetAt(text string, cursor int) bool {
+	if f.Max > 0 && len(text) > f.Max {
+		return false
+	}
+	cursor = min(max(cursor, 0), len(text))
+	f.Set(text[:cursor])
+	f.after = []rune(strings.ToValidUTF8(text[cursor:], string(utf8.RuneError)))
+	f.size += len(string(f.after))
+	return true
+}
+
 // Insert adds text at the cursor, as typing or pasting does. It reports whether
 // it was taken.
 func (f *Field) Insert(text string) bool {
