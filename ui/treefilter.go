@@ -27,7 +27,8 @@ type treeFilter struct {
 	// total is how many nodes there are to decide on.
 	total  int
 	noTime int
-	drawn  bool // the rows are those of hits, or of a part of them
+	drawn  bool // the rows are those that a filter let through
+	first  bool // the first hits of this one are among them
 	done   bool
 	err    error
 	req    request
@@ -134,7 +135,7 @@ func (t *treePane) sift(m *Model) tea.Cmd {
 		}
 		f.match, f.of, f.hits, f.found, f.upto, f.noTime = match, f.last, treeview.NewSet(x.Size()+1), 0, 1, 0
 	}
-	f.err, f.done, f.total = nil, false, x.Size()
+	f.err, f.done, f.first, f.total = nil, false, f.of == f.last && f.found > 0, x.Size()
 	ctx, gen := f.req.begin(m.ctx)
 	t.touch()
 	if f.last.Needs().Data {
@@ -247,10 +248,10 @@ func (f *treeFilter) take(hits []treeview.Ref, noTime int) {
 func (t *treePane) showSifted(m *Model, end bool) {
 	f := &t.filter
 	t.touch()
-	if f.bar.query == nil || !end && (f.drawn || f.found == 0) {
+	if f.bar.query == nil || !end && (f.first || f.found == 0) {
 		return
 	}
-	f.drawn = true
+	f.drawn, f.first = true, true
 	t.widget.SetFilter(append(treeview.Set(nil), f.hits...), treeview.Elided)
 	m.trail.touch()
 }
