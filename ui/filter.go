@@ -182,6 +182,26 @@ func (b *filterBar) parse(m *Model, text string) tea.Cmd {
 	return b.set(m, q)
 }
 
+// filterBy filters the focused list by a text that is whole, "" for none.
+func (m *Model) filterBy(text string) tea.Cmd {
+	b := m.barOf(m.focus)
+	if reason := filterable(m); reason != "" || b == nil {
+		m.refused("filter: " + reason)
+		return nil
+	}
+	cmd := b.parse(m, text)
+	switch {
+	case b.mistake != nil:
+		m.refused("the filter: " + b.mistake.Error())
+		b.mistake = nil
+	case b.on():
+		m.say("the filter is " + b.text())
+	default:
+		m.say("the filter is off")
+	}
+	return cmd
+}
+
 // set makes a query count, nil for none.
 func (b *filterBar) set(m *Model, q *query.Query) tea.Cmd {
 	b.mistake, b.asked = nil, false

@@ -135,12 +135,7 @@ func (p *plainRun) command(word, rest, text string) {
 		p.help()
 		return
 	case "filter":
-		if rest == "" {
-			p.say("the filter is off")
-		} else {
-			p.say("the filter is " + rest)
-		}
-		p.do(func() tea.Cmd { return tea.Batch(m.focusOn(layout.Navigator), m.nav.setFilter(m, rest)) })
+		p.do(func() tea.Cmd { return tea.Batch(m.focusOn(layout.Navigator), m.filterBy(rest)) })
 		return
 	case "goto":
 		if rest != "" {
