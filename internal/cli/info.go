@@ -25,16 +25,20 @@ treering -s shop.db info --json`,
 						return err
 					}
 				}
-				if a.json {
-					return a.infoLine(o.Info)
+				noticing := ""
+				if w, ok := o.Watcher.(store.Waiter); ok && o.Info.Backend != noBackend {
+					noticing = w.Noticing()
 				}
-				return a.showInfo(o.Info)
+				if a.json {
+					return a.infoLine(o.Info, noticing)
+				}
+				return a.showInfo(o.Info, noticing)
 			})
 		},
 	}
 }
 
-func (a *app) infoLine(info locate.Info) error {
+func (a *app) infoLine(info locate.Info, noticing string) error {
 	var sets []store.JSON
 	for _, s := range info.Sets {
 		var l line
@@ -45,7 +49,7 @@ func (a *app) infoLine(info locate.Info) error {
 	}
 	var l line
 	l.text("locator", info.Locator).text("backend", info.Backend).text("name", info.Name)
-	for _, f := range []struct{ key, value string }{{"path", info.Path}, {"journal_mode", info.JournalMode}, {"schema", info.SchemaInfo}} {
+	for _, f := range []struct{ key, value string }{{"path", info.Path}, {"journal_mode", info.JournalMode}, {"schema", info.SchemaInfo}, {"changes", noticing}} {
 		if f.value == "" {
 			l.null(f.key)
 		} else {
@@ -66,7 +70,7 @@ func putCount(l *line, key string, n *int64) {
 	}
 }
 
-func (a *app) showInfo(info locate.Info) error {
+func (a *app) showInfo(info locate.Info, noticing string) error {
 	fields := []field{{"store", info.Locator}}
 	if info.Path != "" && info.Path != info.Locator {
 		fields = append(fields, field{"path", info.Path})
@@ -77,6 +81,9 @@ func (a *app) showInfo(info locate.Info) error {
 	}
 	if info.SchemaInfo != "" {
 		fields = append(fields, field{"schema", info.SchemaInfo})
+	}
+	if noticing != "" {
+		fields = append(fields, field{"changes", "noticed " + noticing})
 	}
 	if len(info.Sets) == 0 {
 		fields = append(fields, field{"executions", "none: there are no tables for them"})

@@ -63,7 +63,7 @@ func TestChainsAgainstAModel(t *testing.T) {
 // What one execution has is found at the end of a page as fast as at its
 // beginning only while it is kept in an order of its own.
 func TestManyTimersOfOneAreInOrder(t *testing.T) {
-	s, ctx := newExecutions(0), t.Context()
+	s, ctx := newExecutions(0, new(bell)), t.Context()
 	exe := &store.Execution{ID: "e"}
 	commit := func(ops ...store.TimerOp) {
 		t.Helper()

@@ -56,7 +56,7 @@ func (s *Executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 	if err != nil {
 		return nil, err
 	}
-	s.changes++
+	s.changed()
 	exe.Version++
 	s.summarise(rec, exe)
 	if snapshot != nil {

@@ -24,6 +24,7 @@ type Executions struct {
 	traceMax  int    // 0 is unbounded
 	seed      maphash.Seed
 	observers atomic.Int64
+	bell      *bell
 
 	// mu guards everything below and in the records: a commit's parts become visible
 	// together because they are written under one hold.
@@ -42,7 +43,6 @@ type Executions struct {
 var (
 	_ store.ExecutionStore = (*Executions)(nil)
 	_ store.Observed       = (*Executions)(nil)
-	_ store.Watcher        = (*Executions)(nil)
 )
 
 // record is all that is kept under one id. It exists without an execution while
@@ -86,10 +86,11 @@ func byTime(a, b *timer) int {
 	return strings.Compare(a.path, b.path)
 }
 
-func newExecutions(traceMax int) *Executions {
+func newExecutions(traceMax int, bell *bell) *Executions {
 	return &Executions{
 		scope:    "memory:" + rand.Text(),
 		traceMax: traceMax,
+		bell:     bell,
 		seed:     maphash.MakeSeed(),
 		byID:     map[string]*record{},
 		byOrder:  sorted[*record]{compare: byID},
@@ -126,6 +127,12 @@ func (s *Executions) write(ctx context.Context) error {
 		return store.ErrClosed
 	}
 	return nil
+}
+
+// changed notes a change. It is called under the lock.
+func (s *Executions) changed() {
+	s.changes++
+	s.bell.ring()
 }
 
 // Load implements [store.ExecutionStore]. It allocates nothing.
@@ -184,7 +191,7 @@ func (s *Executions) AppendTrace(ctx context.Context, id string, entry store.JSO
 	}
 	defer s.mu.Unlock()
 	s.record(id).trace.push(entry, s.traceMax)
-	s.changes++
+	s.changed()
 	return nil
 }
 
@@ -228,7 +235,7 @@ func (s *Executions) Purge(ctx context.Context, id string, version int64) (bool,
 	if rec == nil || rec.exe != nil && rec.summary.Version != version {
 		return false, nil
 	}
-	s.changes++
+	s.changed()
 	delete(s.byID, id)
 	for _, t := range rec.timers {
 		s.timers.remove(t)
@@ -294,6 +301,7 @@ func (s *Executions) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	s.bell.ring()
 	// What was kept may be large and the store may stay referenced.
 	s.byID, s.byOrder, s.timers, s.purged, s.byStatus = nil, sorted[*record]{}, sorted[*timer]{}, nil, nil
 	s.outbox, s.spawns = queue[mail]{}, queue[birth]{}

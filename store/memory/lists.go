@@ -150,7 +150,7 @@ func ack[T any](ctx context.Context, s *Executions, q *queue[T], seq int64) (boo
 	if e == nil {
 		return false, nil
 	}
-	s.changes++
+	s.changed()
 	if e.owner != nil {
 		s.dropIdle(e.owner)
 	}

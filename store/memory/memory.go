@@ -26,8 +26,6 @@ type Store struct {
 	trees      *Trees
 }
 
-var _ store.Watcher = (*Store)(nil)
-
 // New returns an empty store. A negative TraceMax is a *[store.ValueError].
 func New(o Options) (*Store, error) {
 	traceMax := store.DefaultTraceMax
@@ -41,11 +39,12 @@ func New(o Options) (*Store, error) {
 	if now == nil {
 		now = time.Now
 	}
-	trees, err := newTrees(now)
+	bell := new(bell)
+	trees, err := newTrees(now, bell)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{executions: newExecutions(traceMax), trees: trees}, nil
+	return &Store{executions: newExecutions(traceMax, bell), trees: trees}, nil
 }
 
 // Executions is the store's execution half.

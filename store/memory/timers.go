@@ -93,7 +93,7 @@ func (s *Executions) DeleteTimer(ctx context.Context, id, path string, fireAt fl
 	if t == nil {
 		return false, nil
 	}
-	s.changes++
+	s.changed()
 	s.disarm(t)
 	return true, nil
 }
@@ -111,7 +111,7 @@ func (s *Executions) RearmTimer(ctx context.Context, id, path string, from, to f
 	if t == nil {
 		return false, nil
 	}
-	s.changes++
+	s.changed()
 	s.rearm(t, to)
 	return true, nil
 }

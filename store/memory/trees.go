@@ -19,28 +19,28 @@ import (
 // process and is shared by whoever holds it.
 type Trees struct {
 	store.TreeStore
-	db *database
+	db    *database
+	scope string
 }
 
-var (
-	_ store.TreeStore = (*Trees)(nil)
-	_ store.Watcher   = (*Trees)(nil)
-)
+var _ store.TreeStore = (*Trees)(nil)
 
-func newTrees(now func() time.Time) (*Trees, error) {
-	db, err := openDatabase()
+func newTrees(now func() time.Time, bell *bell) (*Trees, error) {
+	db, err := openDatabase(bell)
 	if err != nil {
 		return nil, fmt.Errorf("memory: %w", err)
 	}
+	scope := "memory:" + rand.Text()
 	return &Trees{
 		TreeStore: sqltree.New(sqltree.Options{
 			Read:  db.read,
 			Write: db.write,
 			Now:   now,
-			Scope: "memory:" + rand.Text(),
+			Scope: scope,
 			Close: db.close,
 		}),
-		db: db,
+		db:    db,
+		scope: scope,
 	}, nil
 }
 
@@ -63,9 +63,10 @@ type database struct {
 	conn   *sqlite.Conn  // by whom holds the turn
 	closed atomic.Bool
 	writes atomic.Uint64
+	bell   *bell
 }
 
-func openDatabase() (*database, error) {
+func openDatabase(bell *bell) (*database, error) {
 	conn, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite, sqlite.OpenCreate)
 	if err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func openDatabase() (*database, error) {
 	if err := sqltree.Migrate(conn); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	return &database{turn: make(chan struct{}, 1), conn: conn}, nil
+	return &database{turn: make(chan struct{}, 1), conn: conn, bell: bell}, nil
 }
 
 // take waits for the connection; ctx bounds the wait, not the work, which is of
@@ -110,6 +111,7 @@ func (d *database) write(ctx context.Context, fn func(*sqlite.Conn) error) error
 	err := sqltree.Atomically(d.conn, func() error { return fn(d.conn) })
 	if err == nil {
 		d.writes.Add(1)
+		d.bell.ring()
 	}
 	return err
 }
@@ -120,5 +122,6 @@ func (d *database) close() error {
 	if d.closed.Swap(true) {
 		return nil
 	}
+	d.bell.ring()
 	return d.conn.Close()
 }

@@ -64,7 +64,8 @@ type File struct {
 	opts  Options
 	named string // opts.Path made absolute, links not followed
 
-	how atomic.Pointer[How] // of the last source
+	how  atomic.Pointer[How] // of the last source
+	bell *bell
 
 	turn    chan struct{} // one token: held while the source is looked at or changed
 	readers chan struct{} // one token for each Read under way, two at most
@@ -80,6 +81,7 @@ type File struct {
 	mu       sync.Mutex // guards what follows; held for moments only
 	idle     []*sqlite.Conn
 	owner    map[*sqlite.Conn]*source // every open connection
+	target   string                   // of the last source
 	cleanups error                    // of sources that were given up
 }
 
@@ -117,7 +119,7 @@ func OpenFile(ctx context.Context, o Options) (*File, error) {
 		}
 	}
 	f := &File{
-		opts: o, named: named,
+		opts: o, named: named, target: named, bell: newBell(),
 		turn:    make(chan struct{}, 1),
 		readers: make(chan struct{}, maxReaders),
 		owner:   make(map[*sqlite.Conn]*source),
@@ -223,6 +225,7 @@ func (f *File) reopen(ctx context.Context) error {
 			how := src.how()
 			f.how.Store(&how)
 			f.mu.Lock()
+			f.target = src.found.Target
 			f.owner[conn] = src
 			f.idle = append(f.idle, conn)
 			f.mu.Unlock()
@@ -321,6 +324,7 @@ func (f *File) Close() error {
 		return nil
 	}
 	f.closed = true
+	f.bell.close()
 	if f.src != nil {
 		f.retire(f.src)
 		f.src = nil
