@@ -7,19 +7,25 @@ import (
 	"treering/store"
 )
 
-// DefaultInterval is how often a store is asked whether it changed. Asking costs
-// microseconds; a tenth of it would cost a percent of a core.
+// DefaultInterval is how often a store is asked whether it changed that cannot be
+// waited for. Asking costs microseconds; a tenth of it would cost a percent of a core.
 const DefaultInterval = 250 * time.Millisecond
+
+// DefaultFrame is the time between two pieces of news at least, so that whoever shows
+// them is not told more often than can be seen.
+const DefaultFrame = time.Second / 60
 
 // maxBackOff is the longest wait between two tries on a store that cannot be
 // read.
 const maxBackOff = 8 * time.Second
 
-// Poll follows a store by its change token. It belongs to one goroutine at a
-// time.
+// Poll follows a store by its change token: it waits for a [store.Waiter], and asks any
+// other store again and again. It belongs to one goroutine at a time.
 type Poll struct {
 	watcher  store.Watcher
+	waiter   store.Waiter // nil: it can only be asked
 	interval time.Duration
+	frame    time.Duration
 	now      func() time.Time
 	sleep    func(context.Context, time.Duration) error
 
@@ -28,11 +34,13 @@ type Poll struct {
 	lost     time.Time // zero while the store can be read
 	lostText string
 	wait     time.Duration
+	told     time.Time // the last news
 }
 
 // PollOptions adjust a [Poll]. The zero value is right outside tests.
 type PollOptions struct {
-	Interval time.Duration // 0 means [DefaultInterval]
+	Interval time.Duration // between two questions; 0 means [DefaultInterval]
+	Frame    time.Duration // between two pieces of news; 0 means [DefaultFrame]
 	Now      func() time.Time
 	// Sleep waits, or returns the context's error once it is done.
 	Sleep func(context.Context, time.Duration) error
@@ -40,7 +48,11 @@ type PollOptions struct {
 
 // NewPoll returns a follower.
 func NewPoll(w store.Watcher, o PollOptions) *Poll {
-	p := &Poll{watcher: w, interval: o.Interval, now: o.Now, sleep: o.Sleep}
+	p := &Poll{watcher: w, interval: o.Interval, frame: o.Frame, now: o.Now, sleep: o.Sleep}
+	p.waiter, _ = w.(store.Waiter)
+	if p.frame <= 0 {
+		p.frame = DefaultFrame
+	}
 	if p.interval <= 0 {
 		p.interval = DefaultInterval
 	}
@@ -89,29 +101,62 @@ func (p *Poll) Prime(ctx context.Context) {
 // context's error once that is done.
 func (p *Poll) Next(ctx context.Context) (Update, error) {
 	for {
-		if err := p.sleep(ctx, p.wait); err != nil {
-			return Update{}, err
+		// A store that cannot be read is asked, for a wait would end at once.
+		ask, wait := p.waiter == nil || !p.lost.IsZero(), p.wait
+		if !ask {
+			wait = min(p.told.Add(p.frame).Sub(p.now()), p.frame)
 		}
-		token, err := p.watcher.ChangeToken(ctx)
+		if wait > 0 {
+			if err := p.sleep(ctx, wait); err != nil {
+				return Update{}, err
+			}
+		}
+		token, err := "", error(nil)
+		if ask || !p.primed {
+			token, err = p.watcher.ChangeToken(ctx)
+		} else {
+			token, err = p.waiter.Wait(ctx, p.token)
+		}
 		if ctx.Err() != nil {
 			return Update{}, ctx.Err()
 		}
-		if err != nil {
-			p.wait = min(2*p.wait, maxBackOff)
-			if p.lost.IsZero() {
-				p.lost = p.now()
-			} else if p.lostText == err.Error() {
-				continue
-			}
-			p.lostText = err.Error()
-			return Update{Err: err, Since: p.lost}, nil
-		}
-		since := p.lost
-		p.lost, p.lostText, p.wait = time.Time{}, "", p.interval
-		changed := !p.primed || token != p.token
-		p.token, p.primed = token, true
-		if changed || !since.IsZero() {
-			return Update{Changed: changed, Since: since}, nil
+		if u, news := p.account(token, err); news {
+			return u, nil
 		}
 	}
+}
+
+// Check is Next without a wait: the zero Update where there is no news. While a store
+// cannot be read it asks each time it is called.
+func (p *Poll) Check(ctx context.Context) (Update, error) {
+	token, err := p.watcher.ChangeToken(ctx)
+	if ctx.Err() != nil {
+		return Update{}, ctx.Err()
+	}
+	u, _ := p.account(token, err)
+	return u, nil
+}
+
+// account makes news of an answer, if it is any.
+func (p *Poll) account(token string, err error) (u Update, news bool) {
+	if err != nil {
+		if p.lost.IsZero() {
+			p.lost = p.now()
+		}
+		p.wait = min(2*p.wait, maxBackOff)
+		if p.lostText == err.Error() {
+			return Update{}, false
+		}
+		p.lostText = err.Error()
+		return Update{Err: err, Since: p.lost}, true
+	}
+	since := p.lost
+	p.lost, p.lostText, p.wait = time.Time{}, "", p.interval
+	changed := !p.primed || token != p.token
+	p.token, p.primed = token, true
+	if !changed && since.IsZero() {
+		return Update{}, false
+	}
+	p.told = p.now()
+	return Update{Changed: changed, Since: since}, true
 }

@@ -222,3 +222,60 @@ func TestPollBacksOffAndSaysSinceWhen(t *testing.T) {
 		t.Errorf("%v, waits %v", err, s.waits)
 	}
 }
+
+// bellows is a watcher that can be waited for.
+type bellows struct {
+	script
+	waited []string
+}
+
+func (b *bellows) Wait(ctx context.Context, token string) (string, error) {
+	b.waited = append(b.waited, token)
+	return b.ChangeToken(ctx)
+}
+func (b *bellows) Noticing() string                             { return "" }
+func (b *bellows) Identity(ctx context.Context) (string, error) { return "", nil }
+
+// A store that can be waited for is not asked: after each piece of news there is one
+// frame's rest, and after a failure the pauses of any other store.
+func TestPollWaitsForAStoreThatTells(t *testing.T) {
+	s := &bellows{script: script{answers: []any{"a", "b", "c", errors.New("gone"), errors.New("gone"), "d", "e", "f"}}}
+	p := NewPoll(s, PollOptions{Frame: 20 * time.Millisecond, Now: func() time.Time { return s.now }, Sleep: s.sleep})
+	s.now = time.Unix(0, 0)
+	p.Prime(t.Context())
+	var news []string
+	for range 5 {
+		u, err := p.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		news = append(news, fmt.Sprint(u.Changed, u.Err, !u.Since.IsZero()))
+	}
+	if diff := cmp.Diff([]string{"true <nil> false", "true <nil> false", "false gone true", "true <nil> true", "true <nil> false"}, news); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"a", "b", "c", "d"}, s.waited); diff != "" {
+		t.Error(diff)
+	}
+	ms := time.Millisecond
+	if diff := cmp.Diff([]time.Duration{20 * ms, 20 * ms, 500 * ms, 1000 * ms, 20 * ms}, s.waits); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPollChecksWithoutAWait(t *testing.T) {
+	gone := errors.New("gone")
+	s := &script{answers: []any{"a", "a", "b", gone, gone, "b"}}
+	p := NewPoll(s, PollOptions{Now: func() time.Time { return s.now }, Sleep: s.sleep})
+	s.now = time.Unix(0, 0)
+	p.Prime(t.Context())
+	since := s.now
+	for i, want := range []Update{{}, {Changed: true}, {Err: gone, Since: since}, {}, {Since: since}} {
+		if u, err := p.Check(t.Context()); err != nil || u != want {
+			t.Errorf("check %d: %+v, %v; want %+v", i, u, err, want)
+		}
+	}
+	if len(s.waits) > 0 {
+		t.Errorf("waits %v", s.waits)
+	}
+}

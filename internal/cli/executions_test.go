@@ -215,7 +215,7 @@ func TestInfo(t *testing.T) {
 	same(t, "a credential", strings.TrimSpace(w.ok("-s", "memory:", "info")), ""+
 		"store       memory:\nbackend     memory\n"+
 		"open        read-write: it was made a moment ago and ends with this process\n"+
-		"executions  0, without a prefix, open\nsessions    0")
+		"changes     noticed at once, since this process makes them\nexecutions  0, without a prefix, open\nsessions    0")
 }
 
 // Reading commands leave even a store of ours alone.
