@@ -29,6 +29,15 @@ func EntryOf(n store.Node) Entry {
 	return Entry{ID: n.ID, Parent: n.ParentID, Kind: n.Kind, Title: n.Title()}
 }
 
+// EntryOfOutline is the entry of a node whose data was not read.
+func EntryOfOutline(o store.Outline) Entry {
+	title := o.Title
+	if title == "" {
+		title = store.Node{ID: o.ID, Kind: o.Kind}.Title()
+	}
+	return Entry{ID: o.ID, Parent: o.ParentID, Kind: o.Kind, Title: title}
+}
+
 // Order says how siblings are arranged.
 type Order uint8
 

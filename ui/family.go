@@ -57,7 +57,7 @@ func (t *treePane) openFamily(m *Model, id string) tea.Cmd {
 			return nil
 		}
 	}
-	t.reset(subject{execution, id}, treeview.Nested)
+	t.reset(subject{execution, id}, treeview.Nested, treeview.ByID)
 	t.loading, t.want = true, id
 	m.trail.touch()
 	t.pace.start(m.now())

@@ -165,6 +165,12 @@ func aboutStore(m *Model) *overlay {
 	for _, n := range in.Notes {
 		put("note", n)
 	}
+	for _, w := range m.tree.told.bad.lines {
+		put("warning", w)
+	}
+	if more := m.tree.told.bad.count - int64(len(m.tree.told.bad.lines)); more > 0 {
+		put("warning", "and "+strconv.FormatInt(more, 10)+" more")
+	}
 	put("settings", m.made.settings.Path)
 	for _, c := range m.made.complaints {
 		put("problem", c)

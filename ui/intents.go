@@ -31,6 +31,9 @@ type intent struct {
 // disabled says why the intent cannot be used now, "" where it can.
 func (it *intent) disabled(m *Model) string {
 	if it.Write && !m.info.Writable {
+		if m.info.Foreign {
+			return "read-only: another program writes it; treering import copies it"
+		}
 		return "read-only: start with --rw"
 	}
 	if it.why != nil {

@@ -74,7 +74,15 @@ func drawSession(m *Model, w int, s store.SessionInfo, look look) string {
 	}
 	kind := m.term.SanitiseN(s.Kind, 14)
 	room := max(w-3-kind.Width()-right.Width(), 8)
-	l.Plain(m.term.Sanitise(s.ID).TruncateMiddle(room, "…"))
+	if title, project := m.sessionTitle(s.ID); title.Empty() {
+		l.Plain(m.term.Sanitise(s.ID).TruncateMiddle(room, "…"))
+	} else {
+		// What it is about has the room; where it was is said if there is some left.
+		l.Plain(title.Truncate(room, "…"))
+		if left := room - title.Width() - 2; left >= 8 {
+			l.Gap(2).Put(m.theme.Dim, project.TruncateMiddle(left, "…"))
+		}
+	}
 	l.To(w-1-kind.Width()-right.Width()).Put(m.theme.Dim, kind).Put(m.theme.Warn, right)
 	return l.String()
 }

@@ -9,6 +9,7 @@ import (
 
 	"treering/internal/term"
 	"treering/store"
+	"treering/treeview"
 	"treering/ui/layout"
 	"treering/ui/paint"
 )
@@ -293,6 +294,12 @@ func (m *Model) headerLine(w int) string {
 		if set.Open && set.Prefix != "" {
 			add(set.Prefix + "_")
 		}
+	}
+	switch n := m.tree.told.bad.count; {
+	case n == 1:
+		add("1 warning")
+	case n > 1:
+		add(treeview.Grouped(n) + " warnings")
 	}
 	if m.es != nil && m.counts.known && !add(m.counts.summary()) {
 		add(m.counts.summed())

@@ -31,6 +31,7 @@ type treePane struct {
 	search  pace // of the search
 	filter  treeFilter
 	head    int // lines above the rows, as they were drawn last
+	told    outlines
 	rev     int
 	cache   rowCache
 }
@@ -47,20 +48,21 @@ func (t *treePane) init() {
 
 // clear shows nothing.
 func (t *treePane) clear(m *Model) {
-	t.reset(subject{}, treeview.Runs)
+	t.reset(subject{}, treeview.Runs, treeview.ByID)
 	m.trail.touch()
 }
 
-func (t *treePane) reset(of subject, shape treeview.Shape) {
+func (t *treePane) reset(of subject, shape treeview.Shape, order treeview.Order) {
 	t.req.stop()
 	t.look.stop()
 	t.aimFilter(of)
 	h := t.widget
-	t.widget = treeview.NewWidget(treeview.New(treeview.ByID), shape)
+	t.widget = treeview.NewWidget(treeview.New(order), shape)
 	t.widget.SetHeight(h.Height())
 	t.widget.SetRuns(foldedRun)
 	t.of, t.loading, t.err, t.gone, t.info = of, false, nil, false, nil
 	t.last, t.want, t.members, t.more, t.pace, t.search = "", "", nil, false, pace{}, pace{}
+	t.told = outlines{}
 	t.touch()
 }
 
@@ -73,12 +75,14 @@ func (t *treePane) version() int { return t.rev }
 
 // openSession shows a session's tree, reading it page by page behind the screen.
 func (t *treePane) openSession(m *Model, id string) tea.Cmd {
-	t.reset(subject{session, id}, treeview.Runs)
+	t.reset(subject{session, id}, treeview.Runs, orderOf(m.ts))
+	t.told.begin(m.ts)
+	m.screen.bars()
 	t.widget.Index().SetPartial(true)
 	t.loading = true
 	m.trail.touch()
 	ctx, gen := t.req.begin(m.ctx)
-	return tea.Batch(readNodes(m.ts, id, nodesRead{ctx: ctx, gen: gen}, 1), m.detail.follow(m, target{}))
+	return tea.Batch(readNodes(m, id, nodesRead{ctx: ctx, gen: gen}, 1), m.detail.follow(m, target{}))
 }
 
 // nodesRead is a piece of a session's tree.
@@ -86,11 +90,15 @@ type nodesRead struct {
 	ctx     context.Context // of the whole reading
 	gen     int
 	entries []treeview.Entry
-	from    string // cursor of the last page in it
-	next    string
-	tail    bool // the pages behind what was read already
-	info    *store.SessionInfo
-	err     error
+	// outlines are the entries' where the store has outlines, and bad what is wrong
+	// with the session.
+	outlines []store.Outline
+	bad      warnings
+	from     string // cursor of the last page in it
+	next     string
+	tail     bool // the pages behind what was read already
+	info     *store.SessionInfo
+	err      error
 }
 
 // pagesAhead is how many pages one command reads once the first is shown.
@@ -98,10 +106,10 @@ const pagesAhead = 4
 
 // readNodes reads pages of nodes from out.next on. What is kept of a node is
 // what a row shows.
-func readNodes(ts store.TreeStore, id string, out nodesRead, pages int) tea.Cmd {
-	ctx := out.ctx
+func readNodes(m *Model, id string, out nodesRead, pages int) tea.Cmd {
+	ctx, ts, told, wrong := out.ctx, m.ts, m.tree.told, m.warningsOf()
 	return func() tea.Msg {
-		out.entries = nil
+		out.entries, out.outlines = nil, nil
 		if out.info == nil {
 			info, err := ts.Session(ctx, id)
 			if err != nil {
@@ -111,16 +119,14 @@ func readNodes(ts store.TreeStore, id string, out nodesRead, pages int) tea.Cmd 
 			out.info = &info
 		}
 		for range pages {
-			page, err := ts.ListNodes(ctx, id, store.PageRequest{Cursor: out.next})
+			next, err := told.page(ctx, ts, id, &out)
 			if err != nil {
 				out.err = err
 				return out
 			}
-			for _, n := range page.Items {
-				out.entries = append(out.entries, treeview.EntryOf(n))
-			}
-			out.from, out.next = out.next, page.Next
+			out.from, out.next = out.next, next
 			if out.next == "" {
+				out.bad, out.err = wrong(ctx, id)
 				break
 			}
 		}
@@ -142,8 +148,11 @@ func (r nodesRead) apply(m *Model) tea.Cmd {
 	}
 	t.err, t.gone, t.info = nil, false, r.info
 	x := t.widget.Index()
-	for _, e := range r.entries {
-		x.Add(e)
+	for i, e := range r.entries {
+		ref, _ := x.Add(e)
+		if len(r.outlines) > 0 {
+			t.told.add(ref, r.outlines[i])
+		}
 	}
 	if len(r.entries) > 0 {
 		t.widget.Grow()
@@ -154,15 +163,21 @@ func (r nodesRead) apply(m *Model) tea.Cmd {
 	var next tea.Cmd
 	switch {
 	case r.next != "":
-		next = readNodes(m.ts, t.of.id, r, pagesAhead)
+		next = readNodes(m, t.of.id, r, pagesAhead)
+	case r.tail && int64(x.Len()) < t.expect && t.told.from != nil:
+		return t.reopen(m) // its program put nodes elsewhere
 	case r.tail && int64(x.Len()) < t.expect:
 		r.tail = false // next is "": from the beginning
-		next = readNodes(m.ts, t.of.id, r, pagesAhead)
+		next = readNodes(m, t.of.id, r, pagesAhead)
 	default:
 		t.req.ends(r.gen)
 		x.SetPartial(false)
-		t.loading = false
+		t.loading, t.told.bad = false, r.bad
+		m.screen.bars()
 		t.widget.Settle()
+		if a := t.told.active; a != 0 && t.want == "" && !t.told.strict && t.widget.Select(x.ID(a)) {
+			t.told.strict = true
+		}
 		t.touch()
 		if t.pace.end(m.now()) {
 			next = t.reload(m)
@@ -312,10 +327,7 @@ func (g grown) apply(m *Model) tea.Cmd {
 	switch {
 	case t.gone || !g.same || g.nodes < have:
 		// The name was deleted and created anew: another tree.
-		want, _ := t.selectedNode()
-		cmd := t.openSession(m, t.of.id)
-		t.want = want
-		return cmd
+		return t.reopen(m)
 	case g.nodes == have:
 		if x := t.widget.Index(); x.Partial() { // a reading failed just before its end
 			x.SetPartial(false)
@@ -331,7 +343,15 @@ func (g grown) apply(m *Model) tea.Cmd {
 	// is read again into the same tree.
 	t.loading, t.expect = true, g.nodes
 	ctx, gen := t.req.begin(m.ctx)
-	return readNodes(m.ts, t.of.id, nodesRead{ctx: ctx, gen: gen, next: t.last, info: &g.info, tail: t.last != ""}, pagesAhead)
+	return readNodes(m, t.of.id, nodesRead{ctx: ctx, gen: gen, next: t.last, info: &g.info, tail: t.last != ""}, pagesAhead)
+}
+
+// reopen reads the session from its beginning, into a new tree.
+func (t *treePane) reopen(m *Model) tea.Cmd {
+	want, _ := t.selectedNode()
+	cmd := t.openSession(m, t.of.id)
+	t.want = want
+	return cmd
 }
 
 func sameExpiry(a, b *float64) bool {
@@ -339,7 +359,7 @@ func sameExpiry(a, b *float64) bool {
 }
 
 func (t *treePane) move(m *Model, rows int) tea.Cmd {
-	t.want = "" // the user goes elsewhere
+	t.want, t.told.strict = "", true // the user goes elsewhere
 	if !t.widget.Move(rows) {
 		return nil
 	}
@@ -403,6 +423,7 @@ func (t *treePane) outward(m *Model) tea.Cmd {
 
 // selectNode moves the cursor to a node of the tree.
 func (t *treePane) selectNode(m *Model, id string) tea.Cmd {
+	t.told.strict = true
 	if !t.widget.Select(id) {
 		return nil
 	}

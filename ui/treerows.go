@@ -132,12 +132,20 @@ func (t *treePane) nodeRow(m *Model, i int, r treeview.Ref, w int, look look) st
 	l.Put(m.theme.Info, kind).Gap(1)
 	// What a fold hides and what is odd about a node is said first, the title has
 	// the rest.
-	note, names := flat.Note(i, m.theme.Tree, m.term), m.writes.names.label(m, x.ID(r))
+	note, names := flat.Note(i, m.theme.Tree, m.term), t.told.names(m, r)
+	if t.told.flag(r, outlineFailed) {
+		l.Put(m.theme.Error, term.Lit("! "))
+	}
 	room := l.Left() - note.Width()
 	if !names.Empty() {
 		room -= names.Width() + 2
 	}
-	putFound(l, t.marking(look), m.theme.Match, m.term.SanitiseN(x.Title(r), w).Truncate(max(room, minTitle), "…"))
+	title := m.term.SanitiseN(x.Title(r), w).Truncate(max(room, minTitle), "…")
+	if found := t.marking(look); found == nil && look != selected && t.told.flag(r, outlineQuiet) {
+		l.Put(m.theme.Dim, title)
+	} else {
+		putFound(l, found, m.theme.Match, title)
+	}
 	if !names.Empty() {
 		l.Gap(2).Put(m.theme.Bold, names)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"treering/store"
@@ -50,6 +51,8 @@ type Scan struct {
 type Store struct {
 	r     Reader
 	scope string
+
+	known atomic.Pointer[map[string]Head] // the list as it was read last
 
 	mu     sync.Mutex
 	closed bool
@@ -116,7 +119,21 @@ func (s *Store) list(ctx context.Context) (token string, err error) {
 			s.byID[h.ID] = i
 		}
 	}
+	known := make(map[string]Head, len(heads))
+	for id, i := range s.byID {
+		known[id] = heads[i]
+	}
+	s.known.Store(&known)
 	return token, nil
+}
+
+// Known is what was known of a session when the list was read last. It waits for
+// nothing.
+func (s *Store) Known(id string) (h Head, ok bool) {
+	if known := s.known.Load(); known != nil {
+		h, ok = (*known)[id]
+	}
+	return h, ok
 }
 
 // open returns a session's tree, as of now.

@@ -1,0 +1,135 @@
+package ui
+
+import (
+	"context"
+
+	"treering/internal/term"
+	"treering/store"
+	"treering/treeview"
+)
+
+// outlines is what is kept of a tree whose store tells titles without reading data:
+// what a row says besides.
+type outlines struct {
+	from   store.Outliner // nil: the store reads whole nodes
+	flags  []uint8        // by treeview.Ref
+	labels map[treeview.Ref][]string
+	active treeview.Ref // the head that its program would go on from; 0 none
+	strict bool         // the cursor is where somebody put it
+	bad    warnings
+}
+
+const (
+	outlineFailed uint8 = 1 << iota
+	outlineQuiet
+)
+
+// warnings are what is wrong with a session in the format of another program.
+type warnings struct {
+	count int64
+	lines []string
+}
+
+// orderOf is how siblings are arranged: as their program does, or by their ids.
+func orderOf(ts store.TreeStore) treeview.Order {
+	if _, ok := ts.(store.Outliner); ok {
+		return treeview.ByArrival
+	}
+	return treeview.ByID
+}
+
+// begin forgets the session before.
+func (o *outlines) begin(ts store.TreeStore) {
+	*o = outlines{}
+	o.from, _ = ts.(store.Outliner)
+}
+
+// page reads one page of a tree: its outline where the store has one.
+func (o outlines) page(ctx context.Context, ts store.TreeStore, id string, out *nodesRead) (next string, err error) {
+	req := store.PageRequest{Cursor: out.next}
+	if o.from == nil {
+		page, err := ts.ListNodes(ctx, id, req)
+		for _, n := range page.Items {
+			out.entries = append(out.entries, treeview.EntryOf(n))
+		}
+		return page.Next, err
+	}
+	page, err := o.from.ListOutline(ctx, id, req)
+	for _, n := range page.Items {
+		out.entries = append(out.entries, treeview.EntryOfOutline(n))
+		out.outlines = append(out.outlines, n)
+	}
+	return page.Next, err
+}
+
+// add keeps what a row says of a node.
+func (o *outlines) add(r treeview.Ref, n store.Outline) {
+	if grow := int(r) + 1 - len(o.flags); grow > 0 {
+		o.flags = append(o.flags, make([]uint8, grow)...)
+	}
+	o.flags[r] = 0
+	if n.Failed {
+		o.flags[r] |= outlineFailed
+	}
+	if n.Quiet {
+		o.flags[r] |= outlineQuiet
+	}
+	if n.Active {
+		o.active = r
+	}
+	switch {
+	case len(n.Labels) > 0 && o.labels == nil:
+		o.labels = map[treeview.Ref][]string{r: n.Labels}
+	case len(n.Labels) > 0:
+		o.labels[r] = n.Labels
+	default:
+		delete(o.labels, r)
+	}
+}
+
+func (o *outlines) flag(r treeview.Ref, f uint8) bool {
+	return int(r) < len(o.flags) && o.flags[r]&f != 0
+}
+
+// names are the labels that are stored with a node, the active head first, and then
+// the explorer's own names.
+func (o *outlines) names(m *Model, r treeview.Ref) term.Text {
+	own := m.writes.names.label(m, m.tree.widget.Index().ID(r))
+	if o.from == nil {
+		return own
+	}
+	var parts []term.Text
+	if o.active == r && r != 0 {
+		parts = append(parts, term.Lit("[head]"))
+	}
+	for _, label := range o.labels[r] {
+		parts = append(parts, term.Lit("[").Plus(m.term.SanitiseN(label, 24), term.Lit("]")))
+	}
+	if !own.Empty() {
+		parts = append(parts, own)
+	}
+	return term.Join(term.Spaces(1), parts...)
+}
+
+// warningsOf reads what is wrong with a session, once it was read.
+func (m *Model) warningsOf() func(ctx context.Context, id string) (warnings, error) {
+	o := m.made.opened
+	return func(ctx context.Context, id string) (w warnings, err error) {
+		w.count, w.lines, err = o.Warnings(ctx, id)
+		return w, err
+	}
+}
+
+// sessionTitle is what a session of another program is called, and the folder that it
+// is about; both are empty for others.
+func (m *Model) sessionTitle(id string) (title, project term.Text) {
+	f := m.made.opened.Foreign
+	if f == nil {
+		return title, project
+	}
+	h, _ := f.Known(id)
+	if h.Title != "" {
+		title = m.term.SanitiseN(h.Title, treeview.MaxTitle)
+	}
+	return title, m.term.Sanitise(h.Project)
+}
