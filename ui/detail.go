@@ -195,7 +195,7 @@ func (d *detailPane) end() {
 func (d *detailPane) title(m *Model) (name, note term.Text) {
 	name = term.Lit("Detail")
 	if d.target.kind != ofNothing {
-		name = name.Plus(term.Spaces(1), m.theme.Dot, term.Spaces(1), d.what())
+		name = name.Plus(term.Spaces(1), m.theme.Dot, term.Spaces(1), d.what(m))
 	}
 	if m.focus == layout.Detail {
 		if _, path, ok := d.view.Value(); ok && path != "" {
@@ -220,21 +220,21 @@ func (d *detailPane) title(m *Model) (name, note term.Text) {
 }
 
 // what names the thing shown.
-func (d *detailPane) what() term.Text {
+func (d *detailPane) what(m *Model) term.Text {
 	t := d.target
 	switch t.kind {
 	case ofNode:
-		return term.Lit("node ").Plus(term.Sanitise(t.id).TruncateMiddle(24, "…"))
+		return term.Lit("node ").Plus(m.term.Sanitise(t.id).TruncateMiddle(24, "…"))
 	case ofExecution:
-		return term.Lit("execution ").Plus(term.Sanitise(t.id).TruncateMiddle(30, "…"))
+		return term.Lit("execution ").Plus(m.term.Sanitise(t.id).TruncateMiddle(30, "…"))
 	case ofStep:
-		return term.Lit("step " + treeview.Grouped(t.seq) + " of ").Plus(term.Sanitise(t.id).TruncateMiddle(24, "…"))
+		return term.Lit("step " + treeview.Grouped(t.seq) + " of ").Plus(m.term.Sanitise(t.id).TruncateMiddle(24, "…"))
 	case ofOutbox:
 		return term.Lit("outbox " + treeview.Grouped(t.seq))
 	case ofSpawn:
 		return term.Lit("spawn " + treeview.Grouped(t.seq))
 	case ofTimer:
-		return term.Lit("timer ").Plus(term.Sanitise(t.path).TruncateMiddle(30, "…"))
+		return term.Lit("timer ").Plus(m.term.Sanitise(t.path).TruncateMiddle(30, "…"))
 	default:
 		return term.Text{}
 	}

@@ -137,7 +137,7 @@ const findMargin = 12
 // line is the search being typed.
 func (f *detailFind) line(m *Model, w int) string {
 	l := paint.NewLine(w, "").Put(m.theme.Key, term.Lit("/"))
-	shown, _ := f.input.View(w - findMargin)
+	shown, _ := f.input.As(m.term).View(w - findMargin)
 	l.Plain(shown)
 	if f.missed {
 		l.Put(m.theme.Warn, term.Lit("  not here"))

@@ -247,7 +247,7 @@ func (d *dialog) editedLines(m *Model, f *formField, room int) (out []dialogLine
 	}
 	area, many := f.input.(*field.Area)
 	if !many {
-		shown, x := f.input.(*field.Field).View(room - 1)
+		shown, x := f.input.(*field.Field).As(m.term).View(room - 1)
 		l := begin(shown)
 		l.label = label
 		if rest, ok := f.suggested(); ok {
@@ -257,7 +257,7 @@ func (d *dialog) editedLines(m *Model, f *formField, room int) (out []dialogLine
 		return []dialogLine{l}, 0
 	}
 	_, h := m.dialogSize()
-	rows, x, y := area.View(room-1, min(max(h/3, 1), maxFieldLines))
+	rows, x, y := area.As(m.term).View(room-1, min(max(h/3, 1), maxFieldLines))
 	place(x)
 	wrong, wrongAt := -1, 0
 	if f.fault != nil {
@@ -349,14 +349,14 @@ func (m *Model) cursor() *tea.Cursor {
 		if r.W == 0 {
 			return nil
 		}
-		_, at := m.detail.find.input.View(r.W - findMargin)
+		_, at := m.detail.find.input.As(m.term).View(r.W - findMargin)
 		return tea.NewCursor(r.X+1+at, r.Y+r.H-1)
 	case m.typing() != nil:
 		r := m.screen.layout.Rects[m.focus]
 		if r.W == 0 {
 			return nil
 		}
-		_, at := m.typing().input.View(r.W - 1)
+		_, at := m.typing().input.As(m.term).View(r.W - 1)
 		y := r.Y + 1
 		if m.focus == layout.Queues {
 			y++ // below the names of the queues

@@ -243,8 +243,8 @@ func (d *driver) screen() string {
 	return content
 }
 
-// ours are the sequences that styles are made of.
-var ours = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+// ours are the sequences that styles are made of, and links to files.
+var ours = regexp.MustCompile(`\x1b\[[0-9;]*m|\x1b\]8;;(file://[!-~]*)?\x07`)
 
 // text is the screen without styles.
 func (d *driver) text() string {

@@ -29,7 +29,7 @@ func (b *filterBar) lines(m *Model, w, h int, note term.Text) []string {
 		}
 		return []string{l.String()}
 	}
-	shown, cursor := b.input.View(w - 1)
+	shown, cursor := b.input.As(m.term).View(w - 1)
 	out := []string{l.Plain(shown).String()}
 	switch {
 	case b.mistake != nil && (b.asked || !b.mistake.Unfinished):

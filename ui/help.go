@@ -132,6 +132,9 @@ func aboutStore(m *Model) *overlay {
 	in := m.info
 	put("locator", in.Locator)
 	put("path", in.Path)
+	if last := len(o.lines) - 1; in.Path != "" && term.KnowsLinks(m.env) && !m.plain {
+		o.lines[last].link = term.FileLink(in.Path)
+	}
 	put("backend", in.Backend)
 	put("open", in.How)
 	put("because", in.Why)

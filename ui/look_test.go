@@ -98,6 +98,8 @@ func TestASCIIIsOnlyASCII(t *testing.T) {
 			t.Fatalf("the title is %q", title)
 		}
 	}
+	d.press("1", "esc", "/").typed("fü")
+	d.shows(`f\u00FC`).press("esc")
 	for _, spelled := range []string{`\u00F6rder`, `r\u00FCn`, `t\u00EFtle \u6D4B`, `sh\u00F6p`, `Z\u00FCrich`} {
 		if !strings.Contains(all.String(), spelled) {
 			t.Errorf("%s was on no screen", spelled)

@@ -44,6 +44,7 @@ type overlay struct {
 type overlayLine struct {
 	key, text, note term.Text
 	style           paint.Style
+	link            term.Link // where the text leads
 }
 
 // key scrolls, by the keys that scroll the detail, or closes; any other key closes
@@ -124,7 +125,7 @@ func (line overlayLine) draw(m *Model, inner, keyWidth int) []string {
 		if i == 0 {
 			l.Put(m.theme.Key, line.key.Truncate(keyWidth, "…"))
 		}
-		l.To(keyWidth+2).Put(line.style, part)
+		l.To(keyWidth+2).PutLink(line.style, part, line.link)
 		if i == len(parts)-1 && !line.note.Empty() {
 			l.Gap(2).Put(m.theme.Warn, line.note)
 		}

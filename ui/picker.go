@@ -200,7 +200,7 @@ func (p *picker) box(m *Model, w, h int) []string {
 	end := min(p.top+p.shown, len(rows))
 	p.drawn = of[p.top:end]
 	head := paint.NewLine(inner, "")
-	shown, caret := p.input.View(inner - 2)
+	shown, caret := p.input.As(m.term).View(inner - 2)
 	p.caret = caret + 2
 	head.Put(m.theme.Key, m.theme.Mark).Gap(1)
 	switch {

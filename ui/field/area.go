@@ -22,6 +22,14 @@ type Area struct {
 	at, rest int
 	rev      int
 	want     int // the column that up and down keep to, in characters; -1: the present one
+	term     term.Profile
+}
+
+// As says how the terminal shows what is typed, from now on, and returns the area.
+// Where it is not said, what is right everywhere is shown.
+func (a *Area) As(p term.Profile) *Area {
+	a.term = p
+	return a
 }
 
 // NewArea returns an area that holds text, the cursor at its end.
@@ -322,17 +330,17 @@ func (a *Area) cursorRow(start, width int) (r Row, x int) {
 			from++
 		}
 	}
-	left := term.Sanitise(string(a.buf[from:a.at]))
+	left := a.term.Sanitise(string(a.buf[from:a.at]))
 	lead := 0
 	if from > start || left.Width() > width-1 {
 		for left.Width() > width-2 && from < a.at {
-			// The mark of a character takes no more cells than this.
-			const most = 8
+			// The mark or the spelling of a character takes no more cells than this.
+			const most = 10
 			for range max((left.Width()-width+2)/most, 1) {
 				_, n := utf8.DecodeRune(a.buf[from:a.at])
 				from += n
 			}
-			left = term.Sanitise(string(a.buf[from:a.at]))
+			left = a.term.Sanitise(string(a.buf[from:a.at]))
 		}
 		left, lead = term.Lit("…").Plus(left), 1
 	}
@@ -340,7 +348,7 @@ func (a *Area) cursorRow(start, width int) (r Row, x int) {
 	for to < len(a.buf) && !utf8.RuneStart(a.buf[to]) {
 		to++
 	}
-	right := term.Sanitise(string(a.buf[a.rest:to]))
+	right := a.term.Sanitise(string(a.buf[a.rest:to]))
 	x = left.Width()
 	return Row{left.Plus(right.Truncate(max(width-x, 0), "…")), from, a.at + to - a.rest, lead}, x
 }
@@ -348,7 +356,7 @@ func (a *Area) cursorRow(start, width int) (r Row, x int) {
 // row is a line that the cursor is not on, from its start. Both places are bytes
 // of the text before the gap.
 func (a *Area) row(from, to, width int) Row {
-	return shownRow(a.buf[from:to], from, width)
+	return a.shownRow(a.buf[from:to], from, width)
 }
 
 // below are the lines after the cursor's.
@@ -361,18 +369,18 @@ func (a *Area) below(width, most int) []Row {
 		if n := bytes.IndexByte(a.buf[at:], '\n'); n >= 0 {
 			end = at + n
 		}
-		out = append(out, shownRow(a.buf[at:end], at-(a.rest-a.at), width))
+		out = append(out, a.shownRow(a.buf[at:end], at-(a.rest-a.at), width))
 		at = end
 	}
 	return out
 }
 
-func shownRow(line []byte, from, width int) Row {
+func (a *Area) shownRow(line []byte, from, width int) Row {
 	shown := line[:min(len(line), width*utf8.UTFMax+1)]
 	for len(shown) < len(line) && len(shown) > 0 && !utf8.RuneStart(line[len(shown)]) {
 		shown = shown[:len(shown)-1]
 	}
-	return Row{term.Sanitise(string(shown)).Truncate(width, "…"), from, from + len(line), 0}
+	return Row{a.term.Sanitise(string(shown)).Truncate(width, "…"), from, from + len(line), 0}
 }
 
 // Find returns the row and the column of a byte of the text; ok is false where it
@@ -384,7 +392,7 @@ func (a *Area) Find(rows []Row, at int) (x, y int, ok bool) {
 		}
 		x = r.Text.Width()
 		if text := a.slice(r.From, at); len(text) <= 4*utf8.UTFMax*(x+1) {
-			x = min(x, r.Lead+term.Sanitise(text).Width())
+			x = min(x, r.Lead+a.term.Sanitise(text).Width())
 		}
 		return x, i, true
 	}

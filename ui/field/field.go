@@ -19,6 +19,14 @@ type Field struct {
 
 	before, after []rune // the text on either side of the cursor
 	size          int    // in bytes
+	term          term.Profile
+}
+
+// As says how the terminal shows what is typed, from now on, and returns the field.
+// Where it is not said, what is right everywhere is shown.
+func (f *Field) As(p term.Profile) *Field {
+	f.term = p
+	return f
 }
 
 // New returns a field that holds text, the cursor behind it.
@@ -167,11 +175,11 @@ func (f *Field) View(width int) (shown term.Text, cursor int) {
 	width = max(width, 1)
 	// No more of either side is looked at than can be seen; a character takes a
 	// cell at least, but a mark takes several, so nothing is missed.
-	left := term.Sanitise(string(f.before[max(len(f.before)-width, 0):]))
+	left := f.term.Sanitise(string(f.before[max(len(f.before)-width, 0):]))
 	if room := width - 1; left.Width() > room || len(f.before) > width {
 		left = left.TruncateLeft(room, "…")
 	}
 	// One character more than fits, so that a cut is seen.
-	right := term.Sanitise(string(f.after[:min(len(f.after), width+1)]))
+	right := f.term.Sanitise(string(f.after[:min(len(f.after), width+1)]))
 	return left.Plus(right.Truncate(width-left.Width(), "…")), left.Width()
 }

@@ -36,7 +36,10 @@ func NewLine(width int, base Style) *Line {
 }
 
 // Put adds a text in a style.
-func (l *Line) Put(s Style, t term.Text) *Line {
+func (l *Line) Put(s Style, t term.Text) *Line { return l.PutLink(s, t, term.Link{}) }
+
+// PutLink adds a text in a style that leads somewhere.
+func (l *Line) PutLink(s Style, t term.Text, link term.Link) *Line {
 	left := l.width - l.used
 	if left <= 0 || t.Empty() {
 		return l
@@ -46,11 +49,11 @@ func (l *Line) Put(s Style, t term.Text) *Line {
 	}
 	l.used += t.Width()
 	if l.base != "" || s == "" {
-		l.buf = append(l.buf, t.String()...)
+		l.buf = append(l.buf, link.Linked(t.String())...)
 		return l
 	}
 	l.buf = append(l.buf, s...)
-	l.buf = append(l.buf, t.String()...)
+	l.buf = append(l.buf, link.Linked(t.String())...)
 	l.buf = append(l.buf, off...)
 	return l
 }
