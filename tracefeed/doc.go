@@ -6,4 +6,7 @@
 // many steps it dropped, a step whose predecessor is gone says so instead of
 // showing its whole context as new, and a follower that cannot read its store
 // says since when.
+//
+// [Poll] tells that something changed, [Feed] what; [Account] is the part of it that
+// settles the indexes of one trace, free of any store.
 package tracefeed
