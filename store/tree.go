@@ -239,3 +239,10 @@ func CheckData(data JSON) error {
 type Watcher interface {
 	ChangeToken(ctx context.Context) (string, error)
 }
+
+// BatchAppender is what a tree store offers that can append many nodes at once.
+type BatchAppender interface {
+	// AppendAll appends nodes in their order, so that parents may come before their
+	// children: each as Append does, and all of them or none.
+	AppendAll(ctx context.Context, session string, nodes []Node) error
+}

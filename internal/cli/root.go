@@ -73,7 +73,7 @@ treering -s shop.db executions --status RUNNING --json`,
 	group("executions", a.executionsCommand(), a.executionCommand(), a.traceCommand(), a.outboxCommand(), a.spawnsCommand(),
 		a.timersCommand(), a.commitCommand(), a.ackCommand(), a.fireCommand(), a.controlCommand(store.Suspend),
 		a.controlCommand(store.Resume), a.controlCommand(store.CancelGently), a.controlCommand(store.Terminate))
-	root.AddCommand(a.exportCommand(), a.checkCommand(), a.purgeCommand())
+	root.AddCommand(a.importCommand(), a.exportCommand(), a.checkCommand(), a.purgeCommand())
 	root.SetHelpCommand(a.helpCommand())
 	root.SuggestionsMinimumDistance = 2
 	needsCommand(root, "completion")

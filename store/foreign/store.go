@@ -213,6 +213,17 @@ func (s *Store) Report(ctx context.Context, id string) (Report, string, error) {
 	return *o.tree.report, o.scan.Title, nil
 }
 
+// Planted reports whether the root of a session stands before its records: it is the
+// header of the file, or was made up. Otherwise it is the only record without a parent,
+// which may be so until another one comes.
+func (s *Store) Planted(ctx context.Context, id string) (bool, error) {
+	o, err := s.open(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	return o.tree.Len() > len(o.tree.Records), nil
+}
+
 // Session implements [store.TreeStore].
 func (s *Store) Session(ctx context.Context, id string) (store.SessionInfo, error) {
 	s.mu.Lock()

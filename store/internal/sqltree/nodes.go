@@ -2,9 +2,12 @@ package sqltree
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strconv"
 
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"treering/store"
 )
@@ -51,6 +54,39 @@ func (s *Store) Append(ctx context.Context, session string, node store.Node) err
 			return err
 		}
 		return s.refused(conn, t, node)
+	})
+}
+
+// AppendAll implements [store.BatchAppender], in one transaction.
+func (s *Store) AppendAll(ctx context.Context, session string, nodes []store.Node) error {
+	for i, n := range nodes {
+		if err := n.Check(); err != nil {
+			return fmt.Errorf("node %d of %d: %w", i+1, len(nodes), err)
+		}
+	}
+	nodes = slices.Clone(nodes)
+	for i := range nodes {
+		nodes[i].ParentID = copied(nodes[i].ParentID)
+	}
+	return s.write(ctx, func(conn *sqlite.Conn) (err error) {
+		// A refusal counts as one that came before anything was written.
+		defer sqlitex.Save(conn)(&err)
+		t, err := s.live(conn, session)
+		if err != nil {
+			return err
+		}
+		for _, n := range nodes {
+			inserted, err := insert(conn, t.number, n)
+			if err != nil {
+				return err
+			}
+			if !inserted {
+				if err := s.refused(conn, t, n); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
 	})
 }
 
