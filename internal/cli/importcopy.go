@@ -78,7 +78,9 @@ func newCopying(ctx context.Context, o *locate.Opened, one *imported) (*copying,
 	add := func(id string, parent *string) { links = append(links, link{id, parent}) }
 	var err error
 	if outliner, ok := o.Trees.(store.Outliner); ok {
-		err = store.All(func(p store.PageRequest) (store.Page[store.Outline], error) { return outliner.ListOutline(ctx, one.from, p) },
+		err = store.All(func(p store.PageRequest) (store.Page[store.Outline], error) {
+			return outliner.ListOutline(ctx, one.from, p)
+		},
 			func(n store.Outline) error { add(n.ID, n.ParentID); return nil })
 	} else {
 		err = store.All(func(p store.PageRequest) (store.Page[store.Node], error) { return o.Trees.ListNodes(ctx, one.from, p) },
