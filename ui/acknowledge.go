@@ -104,6 +104,28 @@ func openAcknowledge(m *Model, _ string) tea.Cmd {
 	}
 	d.effect = func() []dialogRow { return []dialogRow{row("effect", effect)} }
 	d.command = func() string { return m.command("ack", nil, e.queue, strconv.FormatInt(e.seq, 10)) }
+	d.aboutEntry(m, e)
+	d.write = func() func(context.Context) outcome {
+		lost := d.lost
+		return func(ctx context.Context) outcome {
+			removed, err := e.ack(ctx, e.seq)
+			switch {
+			case err != nil:
+				return outcome{err: err}
+			case !removed && lost:
+				return outcome{done: e.queue + " " + strconv.FormatInt(e.seq, 10) + " is gone: the first try was taken, or somebody else acknowledged it"}
+			case !removed:
+				return outcome{moot: "acknowledged by someone else"}
+			}
+			return outcome{done: "acknowledged " + e.queue + " " + strconv.FormatInt(e.seq, 10)}
+		}
+	}
+	return m.ask(d)
+}
+
+// aboutEntry has the dialog look at a queue entry, and disarms it where the entry is
+// not what it was.
+func (d *dialog) aboutEntry(m *Model, e queueEntry) {
 	var found struct {
 		known, there bool
 		same         string
@@ -135,20 +157,4 @@ func openAcknowledge(m *Model, _ string) tea.Cmd {
 		}
 		return ""
 	}
-	d.write = func() func(context.Context) outcome {
-		lost := d.lost
-		return func(ctx context.Context) outcome {
-			removed, err := e.ack(ctx, e.seq)
-			switch {
-			case err != nil:
-				return outcome{err: err}
-			case !removed && lost:
-				return outcome{done: e.queue + " " + strconv.FormatInt(e.seq, 10) + " is gone: the first try was taken, or somebody else acknowledged it"}
-			case !removed:
-				return outcome{moot: "acknowledged by someone else"}
-			}
-			return outcome{done: "acknowledged " + e.queue + " " + strconv.FormatInt(e.seq, 10)}
-		}
-	}
-	return m.ask(d)
 }

@@ -75,6 +75,9 @@ func (e *explorer) begin(c config, a arrival) *stay {
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(e.ctx)
 	c.opened, c.poll, c.open = a.opened, a.poll, nil
+	if e.stay != nil {
+		c.driver = nil // it runs on the store that was open before
+	}
 	if e.open != nil {
 		c.open = e.visit
 	}

@@ -22,7 +22,7 @@ func fireable(m *Model) string {
 		return "no timer is selected"
 	case t.Bad != nil:
 		return "its row cannot be read"
-	case m.until(t.FireAt) <= 0:
+	case m.until(t.FireAt) <= 0 && m.system.driver == nil:
 		return "due since " + when.Clock(t.FireAt, m.now(), m.zone, 0) + ", waiting for a worker"
 	}
 	return ""
@@ -65,7 +65,7 @@ func isLifetime(ctx context.Context, es store.ExecutionStore, t store.Timer) (bo
 }
 
 func askFire(m *Model, t store.Timer) tea.Cmd {
-	now, zone, es := m.clock, m.zone, m.es
+	now, zone, es, drv := m.clock, m.zone, m.es, m.system.driver
 	d := &dialog{
 		title: term.Lit("Fire a timer"), verb: "make it due now",
 		target: []dialogRow{
@@ -110,7 +110,7 @@ func askFire(m *Model, t store.Timer) tea.Cmd {
 			return "the timer is gone: fired or cancelled"
 		case read.ok && read.timer.FireAt != t.FireAt:
 			return "moved to " + when.Clock(read.timer.FireAt, m.now(), m.zone, 0)
-		case m.until(t.FireAt) <= 0:
+		case m.until(t.FireAt) <= 0 && drv == nil:
 			return "it is due by itself now"
 		}
 		return ""
@@ -121,6 +121,9 @@ func askFire(m *Model, t store.Timer) tea.Cmd {
 		}
 		moment, lost := at, d.lost
 		return func(ctx context.Context) outcome { return fire(ctx, es, t, moment, lost, now, zone) }
+	}
+	if drv != nil {
+		d.bySystem(m, drv, t)
 	}
 	return m.ask(d)
 }

@@ -19,6 +19,8 @@ type intent struct {
 	Foot  int           // its place in the footer, lower first; 0: not there
 	Group string        // in the footer: what it has in common with those it stands beside
 	Write bool          // it changes the store
+	// System: a running system does it, where one is attached.
+	System bool
 
 	// Repeat keeps the beginning of its chord pressed, so that the last key alone
 	// does it again.
@@ -30,6 +32,9 @@ type intent struct {
 
 // disabled says why the intent cannot be used now, "" where it can.
 func (it *intent) disabled(m *Model) string {
+	if it.System && m.system.driver == nil {
+		return "no running system is attached, as treering demo has one"
+	}
 	if it.Write && !m.info.Writable {
 		if m.info.Foreign {
 			return "read-only: another program writes it; treering import copies it"
@@ -44,7 +49,7 @@ func (it *intent) disabled(m *Model) string {
 
 // intents returns the table.
 func intents() []intent {
-	return slices.Concat(readIntents(), detailIntents(), windowIntents(), writeIntents())
+	return slices.Concat(readIntents(), detailIntents(), windowIntents(), writeIntents(), driverIntents())
 }
 
 // readIntents are those that only look.

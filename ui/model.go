@@ -62,6 +62,8 @@ type Model struct {
 	splits splitState
 	mouse  bool // taken from the terminal
 
+	system system // that runs on the store
+
 	made     config // what it was made from
 	open     func(ctx context.Context, locator string, prefix *string) (arrival, error)
 	visiting request  // the opening of another store
@@ -125,6 +127,7 @@ type config struct {
 	settings   settings.Config
 	complaints []string     // about settings and keys
 	memory     *state.State // nil: nothing outlives the model
+	driver     Driver       // runs on the store; nil: none does
 	passing    bool         // the store is gone afterwards, and not remembered
 	open       func(ctx context.Context, locator string, prefix *string) (arrival, error)
 }
@@ -155,6 +158,7 @@ func newModel(ctx context.Context, c config) *Model {
 		m.memory = state.InMemory()
 	}
 	m.made, m.open = c, c.open
+	m.system.attach(c.driver)
 	m.splits.recall(m.memory)
 	m.mouse = c.settings.Mouse == nil || *c.settings.Mouse
 	m.keys = bind(intents(), c.settings.Keys)
@@ -195,7 +199,7 @@ func (m *Model) Init() tea.Cmd {
 	if m.asks {
 		ask = tea.RequestBackgroundColor
 	}
-	return tea.Batch(ask, m.nav.start(m), m.counts.load(m), m.follow(), m.arrived())
+	return tea.Batch(ask, m.nav.start(m), m.counts.load(m), m.follow(), m.arrived(), m.watchSystem())
 }
 
 // now is the time by the explorer's clock.

@@ -48,6 +48,9 @@ type Options struct {
 	Notes []string
 	// Passing: the store is gone when the explorer ends, and is not remembered.
 	Passing bool
+	// Driver is the system that runs on the store, for acting through; nil where none
+	// does. It is not closed.
+	Driver Driver
 	// Open opens another store; nil where none can be. Run closes what it opened,
 	// and Opened too when another takes its place.
 	Open Opener
@@ -172,7 +175,7 @@ func (o Options) filled() Options {
 
 func (o Options) config() config {
 	c := config{opened: o.Opened, env: o.Env, now: o.Now, zone: o.Zone, ascii: o.ascii(),
-		settings: o.Settings, memory: o.State, passing: o.Passing}
+		settings: o.Settings, memory: o.State, passing: o.Passing, driver: o.Driver}
 	for _, p := range o.Problems {
 		c.complaints = append(c.complaints, p.String())
 	}

@@ -272,6 +272,8 @@ func (m *Model) headerLine(w int) string {
 		}
 	case m.again.err != nil:
 		live, liveStyle = term.Lit("not all is read"), t.Error
+	case m.system.driver != nil && !m.again.slow:
+		live, liveStyle = m.system.word(t)
 	case m.again.slow:
 		live, liveStyle = term.Lit("waiting for the store"), t.Warn
 	}
