@@ -23,7 +23,9 @@ type engine struct {
 	none   bool // nothing is accepted
 }
 
-func (e *engine) note(format string, args ...any) { e.asked = append(e.asked, fmt.Sprintf(format, args...)) }
+func (e *engine) note(format string, args ...any) {
+	e.asked = append(e.asked, fmt.Sprintf(format, args...))
+}
 
 func (e *engine) Deliver(ctx context.Context, seq int64) (bool, error) {
 	e.note("deliver %d", seq)
