@@ -14,52 +14,70 @@ import (
 	"treering/store/locate"
 )
 
-// demoSeed makes every demo the same one.
+// demoSeed makes every demo the same one, where none other is asked for.
 const demoSeed = 1
 
 func (a *app) demoCommand() *cobra.Command {
-	var into string
+	var f demoFlags
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Open the explorer on a seeded temporary store",
-		Long: "Open the explorer on a seeded temporary store, which is gone when the explorer ends. With --into, seed that store and end. " +
-			"Without a terminal, seed, print the lists and end.",
+		Short: "Open the explorer on a store where a system runs",
+		Long: "Open the explorer on a seeded temporary store, a file that is gone when the explorer ends, where a system runs: orders and builds that are " +
+			"stepped through the relay, and actors who branch in session trees. With -s it runs on that store, which is not seeded. " +
+			"With --headless it runs without the explorer, as a second process beside any explorer; an interrupt ends it. " +
+			"With --into, seed that store and end. Without a terminal, seed, print the lists and end.\n\n" +
+			"Only executions and sessions whose ids begin with demo- are moved by it; seeded ones move when they are acted on by hand. " +
+			"The same --seed draws the same things.",
 		Example: `treering demo
-treering demo --into demo.db --create`,
+treering demo --rate 5
+treering demo --still
+treering demo --into demo.db --create
+treering -s demo.db demo --headless`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			if err := a.checkScreen(); err != nil {
+			if err := errors.Join(a.checkScreen(), f.check(cmd)); err != nil {
 				return err
 			}
-			if cmd.Flags().Changed("into") {
+			watched := a.screen.plain || a.interactive()
+			switch {
+			case cmd.Flags().Changed("into"):
 				if a.storeGiven {
 					return usagef("demo takes --into or -s, not both")
 				}
-				a.store, a.storeGiven = into, true
-				return a.withStore(ctx, writing, func(o *locate.Opened) error { return a.seed(ctx, o, true) })
-			}
-			if a.storeGiven {
-				return usagef("demo opens a store of its own; to seed one write: treering demo --into %q", a.store)
-			}
-			if a.prefixGiven {
-				return usagef("demo opens a store of its own, which has one set of tables; --prefix goes with --into")
+				a.store, a.storeGiven = f.into, true
+				return a.withStore(ctx, writing, func(o *locate.Opened) error { return a.seed(ctx, o, f.seed, true) })
+			case a.storeGiven && f.headless:
+				return a.withStore(ctx, writing, func(o *locate.Opened) error { return a.runHeadless(ctx, o, &f) })
+			case a.storeGiven && watched && !f.still:
+				return a.withStore(ctx, writing, func(o *locate.Opened) error { return a.exploreRunning(ctx, o, &f, false) })
+			case a.storeGiven:
+				return usagef("demo runs on a store with a terminal, or with --headless; to seed one write: treering demo --into %q", a.store)
+			case a.prefixGiven:
+				return usagef("demo opens a store of its own, which has one set of tables; --prefix goes with -s or --into")
 			}
 			return a.temporaryStore(ctx, func(o *locate.Opened) error {
-				if err := a.seed(ctx, o, false); err != nil {
+				if f.headless {
+					return a.runHeadless(ctx, o, &f)
+				}
+				if err := a.seed(ctx, o, f.seed, false); err != nil {
 					return err
 				}
-				if a.screen.plain || a.interactive() {
+				switch {
+				case !watched:
+					return a.printLists(ctx, o)
+				case f.still:
 					opts := a.explorerOptions(o)
 					opts.Passing = true
 					return a.runExplorer(ctx, opts)
 				}
-				return a.printLists(ctx, o)
+				o.Info.Notes = append([]string{"a temporary file; another terminal can watch it: treering " + o.Info.Path}, o.Info.Notes...)
+				return a.exploreRunning(ctx, o, &f, true)
 			})
 		},
 	}
 	a.explorerFlags(cmd)
-	cmd.Flags().StringVar(&into, "into", "", "seed this `STORE` and end")
+	f.add(cmd)
 	return cmd
 }
 
@@ -83,8 +101,8 @@ func (a *app) temporaryStore(ctx context.Context, fn func(*locate.Opened) error)
 	return errors.Join(err, o.Close())
 }
 
-func (a *app) seed(ctx context.Context, o *locate.Opened, say bool) error {
-	err := demo.Seed(ctx, o.Executions, o.Trees, demo.Options{Now: a.now, Seed: demoSeed})
+func (a *app) seed(ctx context.Context, o *locate.Opened, seed int64, say bool) error {
+	err := demo.Seed(ctx, o.Executions, o.Trees, demo.Options{Now: a.now, Seed: seed})
 	if errors.Is(err, demo.ErrPresent) {
 		return &codedError{exitConflict, err}
 	}

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"treering/internal/testfiles"
 )
@@ -45,4 +47,40 @@ func TestDemoInto(t *testing.T) {
 	w.store = ""
 	foreign := testfiles.Copy(t, "harel-shop.db")
 	w.fails(exitUsage, "--rw opens it for writing", "demo", "--into", foreign)
+}
+
+// The running demo works on any store that can be written, beside another one, and an
+// interrupt ends it as it should.
+func TestDemoHeadless(t *testing.T) {
+	w := ours(t, nil)
+	ends := make(chan result, 2)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range cap(ends) {
+		v := *w
+		v.ctx = ctx
+		go func() { ends <- v.run("demo", "--headless", "--rate", "200", "--json") }()
+	}
+	for deadline := time.Now().Add(time.Minute); ; {
+		if n := lineCount(w.ok("executions", "--status", "DONE", "--json")); len(n) > 1 || time.Now().After(deadline) {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	cancel()
+	for range cap(ends) {
+		e := <-ends
+		if e.code != exitDone || e.err != "" || !strings.Contains(e.out, `"problems":0`) {
+			t.Errorf("%d %q %q", e.code, e.out, e.err)
+		}
+	}
+	if out := w.ok("executions", "--json"); !strings.Contains(out, "demo-order-") {
+		t.Errorf("no order runs: %s", out)
+	}
+	w.fails(exitUsage, "--still or --headless", "demo", "--still", "--headless")
+	w.fails(exitUsage, "--rate takes a number", "demo", "--rate", "-3")
+	w.fails(exitUsage, "--executions takes a number", "demo", "--executions", "0")
+	w.fails(exitUsage, "with --headless", "demo")
+	foreign := on(t, "harel-shop.db")
+	foreign.fails(exitUsage, "--rw", "demo", "--headless")
 }

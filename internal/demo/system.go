@@ -190,8 +190,14 @@ func (s *System) Rate() float64 {
 }
 
 // Run runs the system until ctx is done, and then returns nil once what is under way
-// is finished. An error of the store that is not about one execution ends it.
-func (s *System) Run(ctx context.Context) error {
+// is finished. An error of the store that is not about one execution ends it, and
+// leaves it paused.
+func (s *System) Run(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			s.Pause()
+		}
+	}()
 	last, owed := time.Now(), 0.0
 	for ctx.Err() == nil {
 		s.mu.Lock()
