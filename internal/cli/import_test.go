@@ -196,3 +196,41 @@ func TestParentsFirst(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestAgentsAndForeignSessions(t *testing.T) {
+	w := newWorld(t)
+	dir := filepath.Join(w.home, ".pi", "agent", "sessions", "--srv--")
+	must(t, os.MkdirAll(dir, 0o700))
+	path := written(t, filepath.Join(dir, "talk.jsonl"), talkHeader, entry("a", "null", "hello there"), "[1]\n")
+	out := w.ok("agents")
+	for _, says := range []string{"pi", "/srv/demo", "hello there", "talk", path} {
+		if !strings.Contains(out, says) {
+			t.Errorf("agents says %q, want %q", out, says)
+		}
+	}
+	got := strict(t, "agents", w.ok("agents", "--json", "--program", "pi"))
+	if len(got) != 1 || got[0].Get("title") != `"hello there"` || got[0].Get("bytes").Kind() != store.Number {
+		t.Errorf("%s", got)
+	}
+	same(t, "another program", w.ok("agents", "--program", "claude"), "")
+	w.fails(exitUsage, `"vim" is none`, "agents", "--program", "vim")
+
+	w.store = filepath.Dir(dir)
+	if out := w.ok("sessions"); !strings.Contains(out, "/srv/demo") || !strings.Contains(out, "hello there") {
+		t.Errorf("sessions says %q", out)
+	}
+	same(t, "title", string(strict(t, "sessions", w.ok("sessions", "--json"))[0].Get("title")), `"hello there"`)
+	if out := w.ok("info"); !strings.Contains(out, "line 3, byte") || !strings.Contains(out, "unreadable 1") {
+		t.Errorf("info says %q", out)
+	}
+	info := strict(t, "info", w.ok("info", "--json"))[0]
+	reports := info.Get("reports")
+	for r := range reports.Elements() {
+		if r.Get("records") != "1" || r.Get("unreadable") != "1" || !strings.Contains(string(r.Get("warnings")), `"line":3,"byte":`) {
+			t.Errorf("%s", r)
+		}
+	}
+	if reports.Kind() != store.Array || len(reports) < 10 {
+		t.Errorf("reports %s", reports)
+	}
+}

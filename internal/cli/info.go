@@ -29,16 +29,23 @@ treering -s shop.db info --json`,
 				if w, ok := o.Watcher.(store.Waiter); ok && o.Info.Backend != noBackend {
 					noticing = w.Noticing()
 				}
-				if a.json {
-					return a.infoLine(o.Info, noticing)
+				reports, left, err := readReports(ctx, o)
+				if err != nil {
+					return err
 				}
-				return a.showInfo(o.Info, noticing)
+				if left > 0 {
+					o.Info.Notes = append(o.Info.Notes, fmt.Sprintf("the first %d sessions were read for their reports; name a file of the others for theirs", len(reports)))
+				}
+				if a.json {
+					return a.infoLine(o.Info, noticing, reports)
+				}
+				return a.showInfo(o.Info, noticing, reports)
 			})
 		},
 	}
 }
 
-func (a *app) infoLine(info locate.Info, noticing string) error {
+func (a *app) infoLine(info locate.Info, noticing string, reports []sessionReport) error {
 	var sets []store.JSON
 	for _, s := range info.Sets {
 		var l line
@@ -59,7 +66,15 @@ func (a *app) infoLine(info locate.Info, noticing string) error {
 	l.boolean("ours", info.Ours).boolean("writable", info.Writable).text("how", info.How).text("why", info.Why).
 		json("sets", store.ArrayOf(sets...)).boolean("trees", info.TreeTables)
 	putCount(&l, "sessions", info.Sessions)
-	return a.out.jsonLine(l.texts("transport", info.Transport).texts("notes", info.Notes))
+	l.texts("transport", info.Transport).texts("notes", info.Notes)
+	if info.Foreign {
+		var all []store.JSON
+		for _, r := range reports {
+			all = append(all, r.json())
+		}
+		l.json("reports", store.ArrayOf(all...))
+	}
+	return a.out.jsonLine(&l)
 }
 
 func putCount(l *line, key string, n *int64) {
@@ -70,7 +85,7 @@ func putCount(l *line, key string, n *int64) {
 	}
 }
 
-func (a *app) showInfo(info locate.Info, noticing string) error {
+func (a *app) showInfo(info locate.Info, noticing string, reports []sessionReport) error {
 	fields := []field{{"store", info.Locator}}
 	if info.Path != "" && info.Path != info.Locator {
 		fields = append(fields, field{"path", info.Path})
@@ -85,7 +100,7 @@ func (a *app) showInfo(info locate.Info, noticing string) error {
 	if noticing != "" {
 		fields = append(fields, field{"changes", "noticed " + noticing})
 	}
-	if len(info.Sets) == 0 {
+	if len(info.Sets) == 0 && !info.Foreign {
 		fields = append(fields, field{"executions", "none: there are no tables for them"})
 	}
 	for _, s := range info.Sets {
@@ -106,6 +121,9 @@ func (a *app) showInfo(info locate.Info, noticing string) error {
 	}
 	for _, n := range info.Notes {
 		fields = append(fields, field{"note", n})
+	}
+	for _, r := range reports {
+		fields = append(fields, r.fields()...)
 	}
 	return a.showFields(fields)
 }

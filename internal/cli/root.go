@@ -67,7 +67,7 @@ treering -s shop.db executions --status RUNNING --json`,
 			root.AddCommand(c)
 		}
 	}
-	root.AddCommand(a.demoCommand(), a.infoCommand(), a.configCommand(), a.keysCommand(), a.versionCommand(), a.manCommand())
+	root.AddCommand(a.demoCommand(), a.infoCommand(), a.agentsCommand(), a.configCommand(), a.keysCommand(), a.versionCommand(), a.manCommand())
 	group("trees", a.sessionsCommand(), a.sessionCommand(), a.treeCommand(), a.nodesCommand(), a.nodeCommand(),
 		a.historyCommand(), a.childrenCommand(), a.appendCommand())
 	group("executions", a.executionsCommand(), a.executionCommand(), a.traceCommand(), a.outboxCommand(), a.spawnsCommand(),

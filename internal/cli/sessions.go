@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"treering/store"
+	"treering/store/locate"
 	"treering/store/query"
 )
 
@@ -15,7 +16,8 @@ func (a *app) sessionsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions",
 		Short: "List the sessions",
-		Long:  "List the live sessions in the order of their ids. Expired ones are not shown.",
+		Long: "List the live sessions in the order of their ids; those of other programs the newest first, with their projects and titles. " +
+			"Expired ones are not shown.",
 		Example: `treering sessions
 treering sessions --not-kind upload-cache --json
 treering sessions --filter 'before:+1h'`,
@@ -43,8 +45,15 @@ treering sessions --filter 'before:+1h'`,
 				row.Session = &s
 				return m.Match(&row), nil
 			}
-			return a.withTrees(ctx, reading, func(ts store.TreeStore) error {
-				return siftedList(a, q, a.sessionPrinter(), match, func(p store.PageRequest) (store.Page[store.SessionInfo], error) {
+			return a.withStore(ctx, reading, func(o *locate.Opened) error {
+				ts, printer := o.Trees, a.sessionPrinter()
+				switch {
+				case ts == nil:
+					return lacks(o, reading, "session trees")
+				case o.Foreign != nil:
+					printer = a.foreignPrinter(o)
+				}
+				return siftedList(a, q, printer, match, func(p store.PageRequest) (store.Page[store.SessionInfo], error) {
 					return ts.ListSessions(ctx, filter, p)
 				})
 			})

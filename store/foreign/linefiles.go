@@ -89,10 +89,15 @@ func OneFile(path string) func(context.Context) ([]string, error) {
 	return func(context.Context) ([]string, error) { return []string{path}, nil }
 }
 
-// FilesBelow finds the files below a folder whose names end so. Links to folders are
-// not followed: what they lead to is elsewhere.
+// FilesBelow finds the files below a folder whose names end so. The folder may be a
+// link; links in it are not followed: what they lead to is elsewhere.
 func FilesBelow(dir, suffix string) func(context.Context) ([]string, error) {
+	named := dir
 	return func(ctx context.Context) (found []string, err error) {
+		dir, err := filepath.EvalSymlinks(named)
+		if err != nil {
+			return nil, err
+		}
 		err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			switch {
 			case ctx.Err() != nil:
