@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -39,6 +40,8 @@ func (f *families) init() {
 type familyScan struct {
 	ctx    context.Context
 	sieve  *executionSieve // nil: everything is shown
+	latest bool            // by last activity, which is known at the end
+	times  []float64       // with all: when they were written last, 0 where that is not recorded
 	next   string
 	looked int
 	noTime int
@@ -72,7 +75,7 @@ func (f *families) load(m *Model) tea.Cmd {
 	}
 	ctx, gen := f.req.begin(m.ctx)
 	f.started = true
-	scan := &familyScan{ctx: ctx}
+	scan := &familyScan{ctx: ctx, latest: m.nav.latest}
 	if q := m.nav.byExec.query; q != nil {
 		scan.sieve = siftExecutions(m.es, q, m.queryEnv())
 	}
@@ -113,7 +116,7 @@ func (s *familyScan) read(es store.ExecutionStore, out familyPage) tea.Cmd {
 				break
 			}
 		}
-		if out.done && s.sieve != nil {
+		if out.done && s.whole() {
 			if out.sifted, out.err = s.sift(); out.err != nil {
 				return out
 			}
@@ -122,6 +125,9 @@ func (s *familyScan) read(es store.ExecutionStore, out familyPage) tea.Cmd {
 		return out
 	}
 }
+
+// whole reports whether what is shown, or where, is known at the end only.
+func (s *familyScan) whole() bool { return s.sieve != nil || s.latest }
 
 // take turns summaries into entries. While filtering it only keeps them: which
 // ones are shown is known at the end.
@@ -133,12 +139,19 @@ func (s *familyScan) take(items []store.Summary) ([]treeview.Entry, error) {
 			s.bad = append(s.bad, it.ID)
 		}
 		out = append(out, e)
+		if s.latest {
+			at, _ := activity(it)
+			s.times = append(s.times, at)
+		}
 	}
 	s.looked += len(items)
-	if s.sieve == nil {
+	if !s.whole() {
 		return out, nil
 	}
 	s.all = append(s.all, out...)
+	if s.sieve == nil {
+		return nil, nil
+	}
 	if s.sieve.query.Needs().Shape {
 		s.held = append(s.held, items...)
 		return nil, nil
@@ -180,26 +193,49 @@ func (s *familyScan) sift() (*treeview.Index, error) {
 		at[e.ID] = i
 	}
 	wanted := make([]bool, len(s.all))
-	for i, matches := range s.match {
-		for up := i; matches && !wanted[up]; {
+	for i := range s.all {
+		for up := i; (s.sieve == nil || s.match[i]) && up >= 0 && !wanted[up]; up = s.above(at, up) {
 			wanted[up] = true
-			parent := s.all[up].Parent
-			if parent == nil {
-				break
-			}
-			var ok bool
-			if up, ok = at[*parent]; !ok {
-				break
-			}
 		}
 	}
-	x := treeview.New(treeview.ByID)
-	for i, e := range s.all {
+	order, rows := treeview.ByID, make([]int, len(s.all))
+	for i := range rows {
+		rows[i] = i
+	}
+	if s.latest {
+		order = treeview.ByArrival
+		s.sort(at, rows)
+	}
+	x := treeview.New(order)
+	for _, i := range rows {
 		if wanted[i] {
-			x.Add(e)
+			x.Add(s.all[i])
 		}
 	}
 	return x, nil
+}
+
+// above is the parent of an entry, -1 where it is not among them.
+func (s *familyScan) above(at map[string]int, i int) int {
+	if p := s.all[i].Parent; p != nil {
+		if up, ok := at[*p]; ok {
+			return up
+		}
+	}
+	return -1
+}
+
+// sort puts the rows in the order of the last activity of what they are or have below
+// them, the latest first.
+func (s *familyScan) sort(at map[string]int, rows []int) {
+	latest := slices.Clone(s.times)
+	for i := range s.all {
+		// It ends in a cycle too: it goes on only where something became later.
+		for up := s.above(at, i); up >= 0 && latest[up] < latest[i]; up = s.above(at, up) {
+			latest[up] = latest[i]
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(latest[b], latest[a]) })
 }
 
 func (p familyPage) apply(m *Model) tea.Cmd {
@@ -225,7 +261,7 @@ func (p familyPage) apply(m *Model) tea.Cmd {
 	p.index.SetPartial(!p.done)
 	// The first reading shows as it comes; later ones replace what is there when
 	// they are whole, and so do filtered ones.
-	filtering := p.scan.sieve != nil && !p.done
+	filtering := p.scan.whole() && !p.done
 	if p.done || !f.complete {
 		f.looked, f.noTime, f.bad = p.looked, p.noTime, map[string]bool{}
 		for _, id := range p.bad {

@@ -37,6 +37,7 @@ type navigator struct {
 	families families
 	bySess   filterBar // of the sessions
 	byExec   filterBar // of the executions and the families
+	latest   bool      // executions and families by their last activity
 	head     int       // lines above the rows, as it was drawn last
 	rev      int
 }
@@ -466,6 +467,9 @@ func (n *navigator) counted(m *Model) []string {
 	}
 	if busy {
 		return []string{"reading… " + s, "… " + s, "… " + few}
+	}
+	if n.latest && n.view != sessionsView {
+		return []string{s + ", latest first", "latest, " + s, s, few}
 	}
 	return []string{s, few}
 }

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -17,6 +18,7 @@ type pager[T any] struct {
 	id    func(T) string
 	fetch func(context.Context, store.PageRequest) (store.Page[T], error)
 	sift  func() decider[T]                   // made anew for a reading from the beginning; nil: everything is kept
+	order func(a, b T) int                    // nil: as the store lists it; else the whole list is read
 	moved func(m *Model, byUser bool) tea.Cmd // the cursor is on another item
 	came  func(m *Model) tea.Cmd              // items were read, or could not be
 	items []T                                 // those kept
@@ -92,7 +94,7 @@ func (p *pager[T]) more(m *Model) tea.Cmd {
 	if !p.started || p.done || p.err != nil || p.req.busy() || p.fetch == nil {
 		return nil
 	}
-	if !p.toEnd && p.scroll.Top+3*max(p.scroll.Height, 20) < len(p.items) {
+	if p.order == nil && !p.toEnd && p.scroll.Top+3*max(p.scroll.Height, 20) < len(p.items) {
 		return nil
 	}
 	return p.readFrom(m, p.next, store.DefaultLimit, false)
@@ -163,7 +165,13 @@ func (r pageRead[T]) apply(m *Model) tea.Cmd {
 	if r.fresh {
 		p.items, p.looked, p.noTime = r.items, r.looked, r.noTime
 	} else {
-		p.items, p.looked, p.noTime = append(p.items, r.items...), p.looked+r.looked, p.noTime+r.noTime
+		if p.order == nil {
+			p.items = append(p.items, r.items...)
+		}
+		p.looked, p.noTime = p.looked+r.looked, p.noTime+r.noTime
+	}
+	if p.order != nil {
+		p.items = merged(p.items, r.items, r.fresh, p.order)
 	}
 	cmds := []tea.Cmd{p.settle(m)}
 	if p.toEnd && p.done {
@@ -177,6 +185,22 @@ func (r pageRead[T]) apply(m *Model) tea.Cmd {
 		cmds = append(cmds, p.load(m))
 	}
 	return tea.Batch(append(cmds, p.more(m))...)
+}
+
+// merged is a sorted list with what came; all of it came where it is fresh.
+func merged[T any](items, came []T, fresh bool, order func(a, b T) int) []T {
+	came = slices.SortedStableFunc(slices.Values(came), order)
+	if fresh {
+		return came
+	}
+	out := make([]T, 0, len(items)+len(came))
+	for _, it := range items {
+		for len(came) > 0 && order(came[0], it) < 0 {
+			out, came = append(out, came[0]), came[1:]
+		}
+		out = append(out, it)
+	}
+	return append(out, came...)
 }
 
 // settle finds the cursor's item again. Where it is gone, the cursor stays on

@@ -40,8 +40,13 @@ const configHelp = `The configuration is TOML, and every setting may be left out
   [keys]                           # treering keys lists the intents
   zoom = ["x", "ctrl+x", "g x"]    # instead of the usual ones
   fire = []                        # no key
-  [views]                          # saved filters
+  [views]                          # saved filters, for every list that has their fields
   stuck = "status:failed"
+  [[view]]                         # one of one list
+  name = "newest"
+  subject = "executions"           # or sessions, nodes, steps, outbox, spawns, timers
+  filter = "status:running"
+  sort = "-time"
 
 What the explorer remembers is in one file, state.json: the stores that were open and what was looked at there, how windows are divided, the names of branches, the commands chosen last. It holds no secrets, and may be removed.`
 

@@ -124,6 +124,13 @@ func (a *app) showConfig(c config.Config, problems []config.Problem) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Views)) {
 		rows = append(rows, []string{"views." + name, c.Views[name]})
 	}
+	for _, v := range c.ListViews {
+		text := v.Subject.String() + ", " + v.Filter.Text()
+		if v.Sort.By != "" {
+			text += ", by " + v.Sort.String()
+		}
+		rows = append(rows, []string{"view." + v.Name, text})
+	}
 	for _, p := range problems {
 		rows = append(rows, []string{"problem", p.String()})
 	}
@@ -151,6 +158,15 @@ func (a *app) configLine(c config.Config, problems []config.Problem, statePath, 
 			l.text(name, c.Views[name])
 		}
 	})
+	lists := make([]store.JSON, len(c.ListViews))
+	for i, v := range c.ListViews {
+		lists[i] = object(func(l *line) {
+			l.text("name", v.Name)
+			l.text("subject", v.Subject.String())
+			l.text("filter", v.Filter.Text())
+			l.text("sort", v.Sort.String())
+		})
+	}
 	list := make([]store.JSON, len(problems))
 	for i, p := range problems {
 		list[i] = problemJSON(p)
@@ -179,7 +195,7 @@ func (a *app) configLine(c config.Config, problems []config.Problem, statePath, 
 	}
 	l.text("zone", zone)
 	place("editor", c.Editor)
-	l.json("keys", keys).json("views", views).json("problems", store.ArrayOf(list...))
+	l.json("keys", keys).json("views", views).json("view", store.ArrayOf(lists...)).json("problems", store.ArrayOf(list...))
 	return a.out.jsonLine(&l)
 }
 

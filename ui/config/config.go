@@ -17,6 +17,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"treering/store/locate"
+	"treering/store/query"
 	"treering/ui/keymap"
 )
 
@@ -29,8 +30,10 @@ type Config struct {
 	Editor string         // a command line; "" leaves it to VISUAL and EDITOR
 	// Keys replaces the keys of intents, by the intents' ids; an empty list unbinds.
 	Keys map[string][]string
-	// Views are saved filters by their names.
+	// Views are saved filters by their names, for every list that has their fields.
 	Views map[string]string
+	// ListViews are saved filters of one kind of list each.
+	ListViews []query.View
 
 	Path  string // where the file is, or would be; "" where there is no such place
 	Found bool
@@ -114,7 +117,7 @@ func Parse(text []byte) (Config, []Problem) {
 		}
 		return Config{}, []Problem{p}
 	}
-	r := reader{at: positions(text)}
+	r := reader{source: text, at: positions(text)}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		r.setting(key, all[key])
 	}
@@ -124,9 +127,10 @@ func Parse(text []byte) (Config, []Problem) {
 
 // settings are the names that the file may have at its top, for the one that was
 // meant where another is there.
-var settings = [...]string{"theme", "ascii", "mouse", "zone", "editor", "keys", "views"}
+var settings = [...]string{"theme", "ascii", "mouse", "zone", "editor", "keys", "views", "view"}
 
 type reader struct {
+	source   []byte
 	c        Config
 	at       map[string]unstable.Position
 	problems []Problem
@@ -180,12 +184,42 @@ func (r *reader) setting(key string, v any) {
 				r.c.Views[name] = filter
 			}
 		}
+	case "view":
+		if _, ok := v.([]any); !ok {
+			r.complain(key, "is a list of tables: [[view]], then name, subject and filter")
+			return
+		}
+		r.listViews()
 	default:
 		if like := keymap.Nearest(key, settings[:]); like != "" {
 			r.complain(key, "is no setting; is it %s?", like)
 			return
 		}
 		r.complain(key, "is no setting; there are %s", strings.Join(settings[:], ", "))
+	}
+}
+
+// listViews reads the [[view]] tables.
+func (r *reader) listViews() {
+	views, err := query.ParseViews(r.source)
+	r.c.ListViews = views
+	mistakes := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		mistakes = joined.Unwrap()
+	}
+	for _, err := range mistakes {
+		var wrong *query.ViewError
+		if errors.As(err, &wrong) {
+			text := wrong.Message
+			if wrong.Err != nil {
+				text += wrong.Err.Error()
+			}
+			key := "view"
+			if wrong.View != "" {
+				key += "." + wrong.View
+			}
+			r.problems = append(r.problems, Problem{Line: wrong.Line, Column: 1, Key: key, Text: text})
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 		"a = 1\nmouse = yes\n":          {":2:9: unexpected character U+0079 'y' at start of value; the defaults are used"},
 		"\n  mouse = \"yes\"\n":         {":2:3: mouse: is true or false, not a text"},
 		"theem = \"dark\"":              {":1:1: theem: is no setting; is it theme?"},
-		"colours = 3":                   {":1:1: colours: is no setting; there are theme, ascii, mouse, zone, editor, keys, views"},
+		"colours = 3":                   {":1:1: colours: is no setting; there are theme, ascii, mouse, zone, editor, keys, views, view"},
 		"zone = \"Mars/Olympus\"":       {`:1:1: zone: "Mars/Olympus" is no time zone known here; local, utc, or a name such as Europe/Paris`},
 		"zone = 3\ntheme = [1]":         {":1:1: zone: is a text in quotes, not a number", ":2:1: theme: is a text in quotes, not a list"},
 		"[keys]\nzoom = 3\nup = [1]":    {`:2:1: keys.zoom: is a list of keys such as ["x", "ctrl+x", "g x"], not a number`, ":3:1: keys.up: keys are texts in quotes, not a number"},
@@ -54,6 +54,9 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 		"keys = 1":                      {`:1:1: keys: is a table of intents and keys: [keys], then zoom = ["x", "ctrl+x"]`},
 		"[views]\nx = 1979-05-27":       {":2:1: views.x: is a text in quotes, not a date or time"},
 		"views = { x = 1 }":             {":1:1: views.x: is a text in quotes, not a number"},
+		"view = 3":                      {":1:1: view: is a list of tables: [[view]], then name, subject and filter"},
+		"[[view]]\nname = \"x\"\nsubject = \"nodes\"\nfilter = \"depth>x\"\n[[view]]\nsubject = 3": {
+			`:4:1: view.x: filter: at column 7: depth takes a number, not "x"`, ":6:1: view: subject takes text in quotes"},
 		"mouse = true\nmouse = false\n": {":2:1: key mouse is already defined; the defaults are used"},
 	} {
 		_, problems := Parse([]byte(text))
