@@ -422,6 +422,11 @@ func (t *treePane) memberRow(m *Model, i int, r treeview.Ref, w int, look look) 
 	default:
 		t.memberText(m, l, mb, shortMember(x, r), x.Leaf(r) || !t.hasState(x, r))
 	}
+	if ok && !mb.state {
+		if at := label(m.marks.on(t.of, x.ID(r))); !at.Empty() {
+			l.Gap(2).Put(m.theme.Bold, at)
+		}
+	}
 	return l.Put(m.theme.Dim, flat.Note(i, m.theme.Tree, m.term)).String()
 }
 

@@ -49,7 +49,7 @@ func (it *intent) disabled(m *Model) string {
 
 // intents returns the table.
 func intents() []intent {
-	return slices.Concat(readIntents(), detailIntents(), windowIntents(), writeIntents(), driverIntents())
+	return slices.Concat(readIntents(), treeIntents(), detailIntents(), windowIntents(), writeIntents(), driverIntents())
 }
 
 // readIntents are those that only look.

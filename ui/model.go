@@ -85,6 +85,7 @@ type Model struct {
 	queues queuesPane
 	panes  [layout.Queues + 1]pane
 
+	marks   marks
 	counts  countsState
 	live    liveState
 	again   retryState

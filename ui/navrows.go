@@ -116,8 +116,13 @@ func drawExecution(m *Model, w int, s store.Summary, look look) string {
 	if !rest.Empty() {
 		idWidth = max(min(idWidth-16, 34), 20)
 	}
+	marked := 0
+	if at := label(m.marks.on(subject{kind: execution}, s.ID)); !at.Empty() {
+		l.Put(m.theme.Bold, at)
+		marked = at.Width()
+	}
 	flawed := s.Bad != nil || len(s.Drift) > 0
-	l.Plain(m.term.Sanitise(s.ID).TruncateMiddle(idWidth-flawRoom(flawed), "…"))
+	l.Plain(m.term.Sanitise(s.ID).TruncateMiddle(idWidth-marked-flawRoom(flawed), "…"))
 	if flawed {
 		l.To(1+idWidth).Put(m.theme.Error, term.Lit("!"))
 	}

@@ -158,6 +158,9 @@ func (m *Model) over() (box []string, x, y, w int) {
 	case m.dialog != nil:
 		box = m.dialog.box(m)
 	case m.overlay != nil:
+		if o, ok := m.overlay.(interface{ wide() bool }); ok && o.wide() {
+			w = m.width
+		}
 		box = m.overlay.box(m, w, body.H)
 	case len(m.keys.pending) > 0:
 		box = m.whichBox(m.width, min(body.H, 14))

@@ -309,6 +309,9 @@ func (t *tracePane) row(m *Model, s tracefeed.Step, w int, look look) string {
 	l := rowStart(m, w, look)
 	digits := len(strconv.FormatInt(max(t.ring.Last, 0), 10))
 	l.Put(m.theme.Dim, term.Lit(strconv.FormatInt(s.Index, 10)).PadLeft(digits)).Gap(1)
+	if at := label(m.marks.of(mark{kind: ofStep, id: t.of, step: s.Index})); !at.Empty() {
+		l.Put(m.theme.Bold, at).Gap(1)
+	}
 	if s.Bad != nil {
 		return l.Put(m.theme.Error, m.term.SanitiseN("cannot be read: "+s.Bad.Err.Error(), w)).String()
 	}

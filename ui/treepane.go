@@ -15,7 +15,8 @@ import (
 type treePane struct {
 	of      subject
 	widget  *treeview.Widget
-	levels  int
+	levels  int // of indent that are drawn
+	level   int // to which everything was folded last, -1 for none
 	loading bool
 	err     error
 	gone    bool // the session is not in the store any more
@@ -42,7 +43,7 @@ const foldedRun = 12
 
 func (t *treePane) init() {
 	t.widget = treeview.NewWidget(treeview.New(treeview.ByID), treeview.Runs)
-	t.levels = treeview.DefaultLevels
+	t.levels, t.level = treeview.DefaultLevels, -1
 	t.initFilter()
 }
 
@@ -61,6 +62,7 @@ func (t *treePane) reset(of subject, shape treeview.Shape, order treeview.Order)
 	t.widget.SetHeight(h.Height())
 	t.widget.SetRuns(foldedRun)
 	t.of, t.loading, t.err, t.gone, t.info = of, false, nil, false, nil
+	t.level = -1
 	t.last, t.want, t.members, t.more, t.pace, t.search = "", "", nil, false, pace{}, pace{}
 	t.told = outlines{}
 	t.touch()
@@ -81,6 +83,7 @@ func (t *treePane) openSession(m *Model, id string) tea.Cmd {
 	t.widget.Index().SetPartial(true)
 	t.loading = true
 	m.trail.touch()
+	m.remarked()
 	ctx, gen := t.req.begin(m.ctx)
 	return tea.Batch(readNodes(m, id, nodesRead{ctx: ctx, gen: gen}, 1), m.detail.follow(m, target{}))
 }

@@ -133,6 +133,14 @@ func (t *treePane) nodeRow(m *Model, i int, r treeview.Ref, w int, look look) st
 	// What a fold hides and what is odd about a node is said first, the title has
 	// the rest.
 	note, names := flat.Note(i, m.theme.Tree, m.term), t.told.names(m, r)
+	if x.Forked(r) {
+		note = term.Spaces(2).Plus(branches(x, r), note)
+	}
+	if mark := label(m.marks.on(t.of, x.ID(r))); !mark.Empty() && !names.Empty() {
+		names = names.Plus(term.Spaces(1), mark)
+	} else if !mark.Empty() {
+		names = mark
+	}
 	if t.told.flag(r, outlineFailed) {
 		l.Put(m.theme.Error, term.Lit("! "))
 	}
@@ -159,4 +167,16 @@ func (t *treePane) marking(look look) *query.Matcher {
 		return nil
 	}
 	return t.filter.match
+}
+
+// maxBranches is how many branches of a fork are counted in its row.
+const maxBranches = 1000
+
+// branches says how many branches begin at a fork.
+func branches(x *treeview.Index, r treeview.Ref) term.Text {
+	n := x.CountChildren(r, maxBranches+1)
+	if n > maxBranches {
+		return term.Lit("over ").Plus(countText(maxBranches, "branch", "branches"))
+	}
+	return countText(n, "branch", "branches")
 }

@@ -61,7 +61,7 @@ func TestClicksSelectAndFocus(t *testing.T) {
 		if e, _ := d.m.queues.outbox.selected(); e.Seq != 2 {
 			t.Errorf("on %d", e.Seq)
 		}
-		d.press("?").click("one row up")
+		d.press("?").typed("up").click("one row up")
 		if p := d.m.overlay.(*picker); p.at != "up" {
 			t.Errorf("on %s", p.at)
 		}

@@ -1,0 +1,278 @@
+package ui
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+
+	"treering/internal/term"
+	"treering/treeview"
+	"treering/ui/jsondoc"
+	"treering/ui/keymap"
+	"treering/ui/layout"
+	"treering/ui/paint"
+)
+
+// compareView is a comparison over the panes: how two ends relate, their steps side by
+// side, and the differences of the ends.
+type compareView struct {
+	a, b   mark
+	got    compared
+	known  bool
+	doc    jsondoc.View
+	inDoc  bool // keys go to the differences
+	scroll treeview.Scroll
+	ctx    context.Context //nolint:containedctx // of what is compared
+	cancel context.CancelFunc
+}
+
+// besideWidth is from which width on the differences stand beside the steps.
+const besideWidth = 140
+
+func (v *compareView) set(got compared) {
+	v.got, v.known = got, true
+	if got.doc != nil {
+		v.doc.Set(got.doc, false)
+	}
+	v.scroll.MoveTo(max(got.first, 0), len(got.steps))
+	v.inDoc = len(got.steps) == 0
+}
+
+// wide reports that it takes the whole body of the window.
+func (v *compareView) wide() bool { return true }
+
+func (v *compareView) leave(m *Model) {
+	v.cancel()
+	m.closeOverlay()
+}
+
+// key moves in the steps or in the differences, by the keys that move in the detail;
+// a and b go to an end.
+func (v *compareView) key(m *Model, msg tea.KeyPressMsg) tea.Cmd {
+	name := msg.String()
+	switch name {
+	case "esc", "q":
+		v.leave(m)
+		return nil
+	case "tab", "shift+tab":
+		v.inDoc = !v.inDoc && !v.doc.Empty() || len(v.got.steps) == 0
+		return nil
+	case "a":
+		return v.jump(m, v.a)
+	case "b":
+		return v.jump(m, v.b)
+	case "n", "N":
+		v.next(m, map[string]int{"n": 1, "N": -1}[name])
+		return nil
+	}
+	id := ""
+	for _, name := range namesOf(msg) {
+		if id, _ = m.keys.bound.Lookup(keymap.Scope(layout.Detail), name); id != "" {
+			break
+		}
+	}
+	if v.inDoc {
+		v.docKey(id)
+		return nil
+	}
+	page := max(v.scroll.Height-1, 1)
+	switch id {
+	case "up":
+		v.move(-1)
+	case "down":
+		v.move(1)
+	case "page-up":
+		v.move(-page)
+	case "page-down":
+		v.move(page)
+	case "first":
+		v.move(-len(v.got.steps))
+	case "last":
+		v.move(len(v.got.steps))
+	}
+	return nil
+}
+
+func (v *compareView) move(rows int) { v.scroll.MoveTo(v.scroll.Cursor+rows, len(v.got.steps)) }
+
+func (v *compareView) docKey(id string) {
+	page := max(v.doc.Height()-1, 1)
+	switch id {
+	case "up":
+		v.doc.Move(-1)
+	case "down":
+		v.doc.Move(1)
+	case "page-up":
+		v.doc.Move(-page)
+	case "page-down":
+		v.doc.Move(page)
+	case "first":
+		v.doc.Home()
+	case "last":
+		v.doc.End()
+	case "detail-fold":
+		v.doc.Toggle()
+	case "detail-inward":
+		v.doc.Inward()
+	case "detail-outward":
+		v.doc.Outward()
+	case "detail-less":
+		v.doc.Deeper(-1)
+	case "detail-more":
+		v.doc.Deeper(1)
+	case "detail-unfold-all":
+		v.doc.UnfoldAll()
+	case "detail-wrap":
+		v.doc.Wrap(!v.doc.Wrapped())
+	}
+}
+
+// next goes to the next step that differs.
+func (v *compareView) next(m *Model, by int) {
+	v.inDoc = false
+	for i := v.scroll.Cursor + by; i >= 0 && i < len(v.got.steps); i += by {
+		if v.got.steps[i].change != treeview.Same {
+			v.scroll.MoveTo(i, len(v.got.steps))
+			return
+		}
+	}
+	m.refused("no other step differs")
+}
+
+// jump goes to one of the ends.
+func (v *compareView) jump(m *Model, to mark) tea.Cmd {
+	v.leave(m)
+	if to.kind != ofNode {
+		return m.jump(to.id)
+	}
+	if m.subject != (subject{session, to.session}) {
+		m.refused("session " + to.session + " is not the one shown any more")
+		return nil
+	}
+	m.setFocus(layout.Tree)
+	m.detail.release()
+	if !m.tree.widget.Select(to.id) {
+		m.refused(to.name() + " is not among the rows: the filter leaves it out")
+		return nil
+	}
+	m.tree.touch()
+	return m.tree.landed(m)
+}
+
+func (v *compareView) paste(*Model, string) tea.Cmd { return nil }
+
+func (v *compareView) wheel(_ *Model, rows int) {
+	if v.inDoc {
+		v.doc.Scroll(rows)
+		return
+	}
+	v.move(rows)
+}
+
+func (v *compareView) click(*Model, int, int)      {}
+func (v *compareView) cursor() (x, y int, ok bool) { return 0, 0, false }
+
+func (v *compareView) hints(m *Model) []hint {
+	out := []hint{{m.hintKeys([]*intent{m.keys.byID["up"], m.keys.byID["down"]}), term.Lit("move")}}
+	if len(v.got.steps) > 0 {
+		out = append(out, hint{term.Lit("n/N"), term.Lit("difference")}, hint{term.Lit("tab"), term.Lit("steps, data")})
+	}
+	return append(out, hint{term.Lit("a/b"), term.Lit("go to A, B")}, hint{term.Lit("esc"), term.Lit("close")})
+}
+
+func (v *compareView) box(m *Model, w, h int) []string {
+	inner, room := w-4, max(h-2, 1)
+	v.doc.SetLook(m.look())
+	out := v.head(m, inner)
+	room -= len(out)
+	switch {
+	case room < 1:
+	case len(v.got.steps) == 0, room < 6 && inner < besideWidth && v.inDoc:
+		out = append(out, v.docRows(m, inner, room)...)
+	case room < 6 && inner < besideWidth:
+		out = append(out, v.stepRows(m, inner, room)...) // tab shows the rest
+	case inner >= besideWidth:
+		left := (inner - 3) / 2
+		a, b := v.stepRows(m, left, room), v.docRows(m, inner-3-left, room)
+		for i := range room {
+			wall := paint.NewLine(3, "").Gap(1).Put(m.theme.Border, m.theme.Wall).String()
+			out = append(out, at(a, i, left)+wall+at(b, i, inner-3-left))
+		}
+	default:
+		top := min(len(v.got.steps), max(room/2, 1))
+		out = append(out, v.stepRows(m, inner, top)...)
+		if room > top+1 {
+			out = append(out, paint.NewLine(inner, "").Fill(m.theme.Border, m.theme.Rule, inner).String())
+			out = append(out, v.docRows(m, inner, room-top-1)...)
+		}
+	}
+	return frame(m, w, term.Lit("Compare"), term.Lit("esc closes"), out[:min(len(out), max(h-2, 1))])
+}
+
+// at is a line of several, blank behind the last one.
+func at(lines []string, i, w int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return term.Spaces(w).String()
+}
+
+// head says what is compared, and how it relates.
+func (v *compareView) head(m *Model, w int) []string {
+	var out []string
+	for i, end := range []mark{v.a, v.b} {
+		l := paint.NewLine(w, "").Put(m.theme.Bold, term.Lit([]string{"A ", "B "}[i]))
+		l.Plain(m.term.Sanitise(end.name()).TruncateMiddle(max(w/2, 20), "…"))
+		out = append(out, l.Gap(2).Put(m.theme.Dim, m.term.SanitiseN(v.got.titles[i], maxSideText)).String())
+	}
+	if !v.known && v.got.said == nil {
+		return append(out, paint.NewLine(w, "").Put(m.theme.Dim, term.Lit("comparing…")).String())
+	}
+	if why := v.got.whyNot(); why != "" {
+		return append(out, paragraph(w, m.theme.Error, m.term.SanitiseN(why, 400))...)
+	}
+	for _, s := range v.got.said {
+		out = append(out, paint.NewLine(w, "").Put(m.theme.Info, m.term.SanitiseN(s, 400)).String())
+	}
+	for _, s := range v.got.warned {
+		out = append(out, paint.NewLine(w, "").Put(m.theme.Warn, m.term.SanitiseN(s, 400)).String())
+	}
+	if len(v.got.steps) > 0 {
+		said := term.Lit("all steps are equal")
+		if v.got.first >= 0 {
+			said = term.Lit("the first difference is at step " + treeview.Grouped(int64(v.got.first+1)) + " of " + treeview.Grouped(int64(len(v.got.steps))))
+		}
+		out = append(out, paint.NewLine(w, "").Put(m.theme.Dim, said).String())
+	}
+	return out
+}
+
+// stepRows are the steps in the window, side by side.
+func (v *compareView) stepRows(m *Model, w, h int) []string {
+	v.scroll.Height = max(h, 1)
+	v.scroll.Clamp(len(v.got.steps))
+	signs := map[treeview.Change]string{treeview.Same: "=", treeview.Changed: "~", treeview.OnlyA: "<", treeview.OnlyB: ">"}
+	styles := map[treeview.Change]paint.Style{treeview.Changed: m.theme.Changed, treeview.OnlyA: m.theme.Removed, treeview.OnlyB: m.theme.Added}
+	var out []string
+	for i := v.scroll.Top; i < min(v.scroll.Top+h, len(v.got.steps)); i++ {
+		s := v.got.steps[i]
+		l := rowStart(m, w, lookOf(i == v.scroll.Cursor, !v.inDoc))
+		half := (w - 4) / 2
+		l.Put(styles[s.change], m.term.SanitiseN(s.a, half).Truncate(half, "…").Pad(half))
+		l.Gap(1).Put(styles[s.change], term.Lit(signs[s.change])).Gap(1)
+		l.Put(styles[s.change], m.term.SanitiseN(s.b, half).Truncate(half, "…"))
+		out = append(out, l.String())
+	}
+	return out
+}
+
+func (v *compareView) docRows(m *Model, w, h int) []string {
+	if v.doc.Empty() || h < 1 {
+		return nil
+	}
+	v.doc.Resize(w, h)
+	if v.inDoc {
+		return v.doc.Draw(m.theme.Selected)
+	}
+	return v.doc.Draw("")
+}
