@@ -192,8 +192,8 @@ func TestEveryKeyAnswers(t *testing.T) {
 	d.press("a").says("append: not in the queues")
 	d.press("4", "A").says("acknowledge: not in the detail; it is for the queues (6)")
 	d.press("1", "w").says("whole store: not in the navigator")
-	d.press("x").says("x is no key here")
-	d.advance(7 * time.Second).says("x is no key here")
+	d.press("!").says("! is no key here")
+	d.advance(7 * time.Second).says("! is no key here")
 	d.advance(2 * time.Second)
 	if !d.m.status.text.Empty() {
 		t.Errorf("still said: %q", d.m.status.text)
