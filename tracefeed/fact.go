@@ -1,6 +1,7 @@
 package tracefeed
 
 import (
+	"math"
 	"time"
 
 	"treering/store"
@@ -126,6 +127,9 @@ type TimerKey struct {
 	ExecutionID, Path string
 	FireAt            uint64 // the bits of the float: infinities and NaNs are stored too
 }
+
+// At is when the timer was armed for, in epoch seconds.
+func (k TimerKey) At() float64 { return math.Float64frombits(k.FireAt) }
 
 func (Began) fact()            {}
 func (Disconnected) fact()     {}

@@ -41,7 +41,9 @@ type app struct {
 	storeGiven  bool
 	prefixGiven bool
 
-	running bool // a command's own work has begun
+	running  bool // a command's own work has begun
+	endless  bool // it goes on until it is interrupted, which then is no failure
+	watching bool // steps of several executions are told
 }
 
 // purpose is what a command opens a store for.

@@ -51,6 +51,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if isClosedPipe(err) { // past a.out
 		err = errOutputClosed
 	}
+	if a.endless && errors.Is(err, context.Canceled) {
+		err = nil
+	}
 	code := exitCode(err)
 	if code != exitDone && code != exitFound {
 		report(a.stderr, err)

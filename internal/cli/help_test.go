@@ -34,7 +34,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 	})
 	for _, want := range []string{
 		"demo", "info", "sessions", "session create", "session delete", "session ttl", "tree", "nodes", "node", "history", "children", "append",
-		"executions", "execution", "trace", "outbox", "spawns", "timers", "commit", "ack", "fire", "suspend", "resume", "cancel", "terminate", "purge",
+		"executions", "execution", "trace", "watch", "outbox", "spawns", "timers", "commit", "ack", "fire", "suspend", "resume", "cancel", "terminate", "purge",
 		"version", "completion", "man",
 	} {
 		found := false

@@ -55,14 +55,7 @@ func (a *app) timerPrinter() printer[store.Timer] {
 	return printer[store.Timer]{
 		empty: "no timers",
 		head:  []string{"FIRE_AT", "WHEN", "EXECUTION", "PATH", ""},
-		json: func(l *line, t store.Timer) {
-			l.text("execution_id", t.ExecutionID).text("path", t.Path)
-			if t.Bad != nil {
-				l.null("fire_at").bad(t.Bad)
-				return
-			}
-			l.seconds("fire_at", t.FireAt)
-		},
+		json:  timerLine,
 		row: func(t store.Timer) []string {
 			if t.Bad != nil {
 				return []string{"?", "?", t.ExecutionID, t.Path, "! " + t.Bad.Err.Error()}
@@ -70,6 +63,15 @@ func (a *app) timerPrinter() printer[store.Timer] {
 			return []string{store.FormatFireAt(t.FireAt), dueIn(t.FireAt, epoch(a.now())), t.ExecutionID, t.Path, ""}
 		},
 	}
+}
+
+func timerLine(l *line, t store.Timer) {
+	l.text("execution_id", t.ExecutionID).text("path", t.Path)
+	if t.Bad != nil {
+		l.null("fire_at").bad(t.Bad)
+		return
+	}
+	l.seconds("fire_at", t.FireAt)
 }
 
 // dueIn says how far from due a timer is.

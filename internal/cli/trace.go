@@ -1,25 +1,34 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"treering/store"
+	"treering/store/locate"
 	"treering/store/query"
+	"treering/tracefeed"
 )
 
 func (a *app) traceCommand() *cobra.Command {
+	var following bool
+	var from int64
 	cmd := &cobra.Command{
 		Use:   "trace ID",
-		Short: "List the steps in an execution's trace ring, oldest first",
+		Short: "List the steps in an execution's trace ring, oldest first, or follow them",
 		Long: "List the steps in an execution's trace ring, oldest first. The index climbs from 0 and survives trimming, so it tells " +
-			"how many older steps are gone. A ring can outlive its execution, and the other way round.",
+			"how many older steps are gone. A ring can outlive its execution, and the other way round.\n\n" +
+			"With --follow the steps are told as they are committed, by whomever, until the command is interrupted. To go on where it ended, " +
+			"give --from the index after the last one that was told.\n\n" + factsHelp,
 		Example: `treering trace order-long
 treering trace order-long --json
-treering trace order-long --filter 'event:Timeout to:Payment'`,
+treering trace order-long --filter 'event:Timeout to:Payment'
+treering trace order-long --follow --from 250 --json`,
 		Args: exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -38,6 +47,19 @@ treering trace order-long --filter 'event:Timeout to:Payment'`,
 				}
 				return m.Match(&query.StepRow{Index: t.Index, Step: &step, Bad: t.Bad}), nil
 			}
+			if given := cmd.Flags().Changed("from"); following || given {
+				switch {
+				case from < 0:
+					return usagef("--from takes an index, which is 0 or more")
+				case following && a.raw:
+					return usagef("trace takes --follow or --raw, not both; --json tells the steps as stored")
+				case following:
+					if !given {
+						return a.followTrace(ctx, args[0], nil, q, match)
+					}
+					return a.followTrace(ctx, args[0], &from, q, match)
+				}
+			}
 			return a.withExecutions(ctx, reading, func(es store.ExecutionStore) error {
 				steps, err := es.ReadTrace(ctx, args[0])
 				if err != nil {
@@ -50,11 +72,29 @@ treering trace order-long --filter 'event:Timeout to:Payment'`,
 						return err
 					}
 				}
+				steps = slices.DeleteFunc(steps, func(t store.TraceEntry) bool { return t.Index < from })
 				return siftedList(a, q, tracePrinter(), match, items(steps...))
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&following, "follow", false, "go on with the steps that come, until interrupted")
+	cmd.Flags().Int64Var(&from, "from", 0, "only from the step with this `INDEX` on")
 	return a.rawFlag(a.filterFlag(cmd, query.Steps), "each step")
+}
+
+// followTrace tells the steps of a trace as they come. The execution need not be there
+// yet.
+func (a *app) followTrace(ctx context.Context, id string, from *int64, q *query.Query, match func(store.TraceEntry) (query.Result, error)) error {
+	f := &following{}
+	if !q.Empty() {
+		f.match = match
+	}
+	return a.withStore(ctx, reading, func(o *locate.Opened) error {
+		if o.Executions == nil {
+			return lacks(o, reading, "executions")
+		}
+		return a.follow(ctx, o, tracefeed.FeedOptions{Rings: []tracefeed.Follow{{Execution: id, From: from}}}, f)
+	})
 }
 
 func tracePrinter() printer[store.TraceEntry] {
