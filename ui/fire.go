@@ -70,7 +70,7 @@ func askFire(m *Model, t store.Timer) tea.Cmd {
 		title: term.Lit("Fire a timer"), verb: "make it due now",
 		target: []dialogRow{
 			row("execution", t.ExecutionID), row("path", t.Path),
-			row("armed for", when.Clock(t.FireAt, now(), zone, 3)+" (in "+when.Distance(m.until(t.FireAt), true)+")"),
+			row("armed for", when.Clock(t.FireAt, now(), zone, 3)+" ("+dueIn(m.until(t.FireAt))+")"),
 		},
 	}
 	d.effect = func() []dialogRow {
@@ -126,6 +126,14 @@ func askFire(m *Model, t store.Timer) tea.Cmd {
 		d.bySystem(m, drv, t)
 	}
 	return m.ask(d)
+}
+
+// dueIn says how far off a timer is, in seconds.
+func dueIn(until float64) string {
+	if until <= 0 {
+		return "overdue by " + when.Distance(-until, true)
+	}
+	return "in " + when.Distance(until, true)
 }
 
 // timerOf reads a timer; nil where there is none.

@@ -169,7 +169,7 @@ func TestFiringThroughASystem(t *testing.T) {
 		t.Fatalf("the first timer should be overdue: %+v", tm)
 	}
 	// It is due, which without a system would be waited for.
-	d.press("f").asks("Fire a timer").shows("the running system delivers its Timeout").settled().press(d.m.dialog.confirm).says("fired " + tm.Path)
+	d.press("f").asks("Fire a timer").shows("the running system delivers its Timeout", "(overdue by ").settled().press(d.m.dialog.confirm).says("fired " + tm.Path)
 	e.did(t, "fire "+tm.ExecutionID+" "+tm.Path)
 	d.press("L").shows("Fire a timer").shows("fired " + tm.Path)
 }
