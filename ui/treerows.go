@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"strings"
+
 	"treering/internal/term"
 	"treering/store/query"
 	"treering/treeview"
@@ -141,7 +143,7 @@ func (t *treePane) nodeRow(m *Model, i int, r treeview.Ref, w int, look look) st
 	} else if !mark.Empty() {
 		names = mark
 	}
-	if t.told.flag(r, outlineFailed) {
+	if t.told.flag(r, outlineFailed) && !strings.HasPrefix(x.Title(r), "! ") {
 		l.Put(m.theme.Error, term.Lit("! "))
 	}
 	room := l.Left() - note.Width()

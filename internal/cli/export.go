@@ -29,8 +29,9 @@ func (a *app) exportCommand() *cobra.Command {
 		Use:   "export [SESSION]",
 		Short: "Write a session tree or an execution for other programs",
 		Long: "Write a session tree, or an execution with its descendants, for other programs: json holds everything, markdown is to be read, " +
-			"mermaid, dot (Graphviz) and svg are drawings. Without --format the name of the --output file decides, and else it is json.\n\n" +
-			"json and markdown hold the data of the nodes and the contexts of the executions, whatever is in them, unless --no-data is given; " +
+			"mermaid, dot (Graphviz) and svg are drawings, and pi is a session file that the pi coding agent opens: entries that came from one as they " +
+			"were, others as custom entries. Without --format the name of the --output file decides, and else it is json.\n\n" +
+			"json, markdown and pi hold the data of the nodes and the contexts of the executions, whatever is in them, unless --no-data is given; " +
 			"drawings hold titles only. With --output a line on standard error says what was written.",
 		Example: `treering export example --format markdown
 treering export example -o example.svg

@@ -234,3 +234,90 @@ func TestAgentsAndForeignSessions(t *testing.T) {
 		t.Errorf("reports %s", reports)
 	}
 }
+
+// shapeOf is a session as id, parent, kind and, where records are written back, the
+// record, in any order; the header apart.
+func shapeOf(t *testing.T, w *world, session string, raw bool) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, n := range strict(t, session, w.ok("nodes", session, "--json")) {
+		id, _ := n.Get("id").Text()
+		text := string(n.Get("parent_id"))
+		if raw && n.Get("kind") != `"session"` {
+			members := map[string]string{}
+			for k, v := range n.At("data", "raw").Members() {
+				if k != "parentId" {
+					members[k] = string(v)
+				}
+			}
+			text += " " + string(n.Get("kind")) + fmt.Sprint(members)
+		}
+		all[id] = text
+	}
+	return all
+}
+
+// What came from pi goes back to it: the same tree, the same records, the same head,
+// straight or by way of a store of ours.
+func TestExportToPi(t *testing.T) {
+	for _, file := range []string{"pi-session.jsonl", "hostile-text.jsonl"} {
+		t.Run(file, func(t *testing.T) {
+			from := on(t, file)
+			id, _ := strict(t, "sessions", from.ok("sessions", "--json"))[0].Get("session_id").Text()
+			mine := target(t)
+			mine.ok("import", from.store, "--create")
+			for _, w := range []*world{from, mine} {
+				back := newWorld(t)
+				back.store = written(t, filepath.Join(t.TempDir(), "back.jsonl"), w.ok("export", id, "--format", "pi"))
+				want, got := shapeOf(t, from, id, true), shapeOf(t, back, id, true)
+				for n := range want {
+					if got[n] != want[n] {
+						t.Errorf("%s:\n got %.300s\nwant %.300s", n, got[n], want[n])
+					}
+				}
+				same(t, "nodes", fmt.Sprint(len(got)), fmt.Sprint(len(want)))
+				head := func(w *world) string {
+					for _, n := range strict(t, id, w.ok("nodes", id, "--json")) {
+						if n.At("data", "head") == "true" {
+							return string(n.Get("id"))
+						}
+					}
+					return ""
+				}
+				if w == from {
+					same(t, "head", head(back), head(from))
+				}
+			}
+		})
+	}
+}
+
+// Any other session becomes one of custom entries, of the same shape.
+func TestExportOthersToPi(t *testing.T) {
+	w := ours(t, exampleTrees(t))
+	w.says = "treering: 5 nodes written as custom entries, which pi keeps and does not show\n"
+	out := w.ok("export", "example", "--format", "pi")
+	w.says = ""
+	back := newWorld(t)
+	back.store = written(t, filepath.Join(t.TempDir(), "back.jsonl"), out)
+	got := shapeOf(t, back, "example", false)
+	for n, parent := range map[string]string{"example": "null", "n1": `"example"`, "n2": `"n1"`, "n3": `"n2"`, "n4": `"n2"`, "n5": `"n3"`} {
+		same(t, n, got[n], parent)
+	}
+	n := strict(t, "n5", back.ok("node", "example", "n5", "--json"))[0]
+	same(t, "data", string(n.At("data", "raw", "data")), `{"kind":"run","data":{"big":12345678901234567890.10,"html":"<&>"}}`)
+	w.fails(exitUsage, "whole, or is none", "export", "example", "--format", "pi", "--no-data")
+	f := on(t, "claude-compacted.jsonl")
+	id, _ := strict(t, "sessions", f.ok("sessions", "--json"))[0].Get("session_id").Text()
+	f.says = "treering: 9 nodes written as custom entries, which pi keeps and does not show\n"
+	out = f.ok("export", id, "--format", "pi")
+	f.says = ""
+	back.store = written(t, filepath.Join(t.TempDir(), "claude.jsonl"), out)
+	got = shapeOf(t, back, id, false)
+	for n, parent := range shapeOf(t, f, id, false) {
+		if parent == "null" {
+			parent = fmt.Sprintf("%q", id) // below the header
+		}
+		same(t, n, got[n], parent)
+	}
+}

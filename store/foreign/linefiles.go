@@ -366,6 +366,11 @@ func (f *lineFile) line(l Line) {
 		f.unread.Warn(Warning{Place: l.Place, Text: fmt.Sprintf("a line of %d MB is not loaded", l.Place.Length>>20)})
 		return
 	}
+	if l.Zeros {
+		f.unread.Unreadable++
+		f.unread.Warn(Warning{Place: l.Place, Text: fmt.Sprintf("%d bytes, all of them zero", l.Place.Length)})
+		return
+	}
 	if l.Mended {
 		f.unread.Warn(Warning{Place: l.Place, Text: "bytes that are no UTF-8 are shown as U+FFFD"})
 	}

@@ -30,6 +30,8 @@ type Line struct {
 	Text []byte
 	// Mended says that bytes which are no UTF-8 were replaced.
 	Mended bool
+	// Zeros says that there is nothing in it but zero bytes, which a crash leaves.
+	Zeros bool
 }
 
 // ReadLines reads the whole lines of a file from a position to its end, and returns
@@ -133,6 +135,7 @@ func (r *lineReader) cut(end int, skipped int64) Line {
 		return line
 	}
 	line.Text, line.Mended = Clean(raw, line.Place.Offset == 0)
+	line.Zeros = len(line.Text) == 0 && bytes.IndexByte(raw, 0) >= 0
 	return line
 }
 
@@ -161,7 +164,9 @@ func Clean(raw []byte, atStart bool) (text []byte, mended bool) {
 	if atStart {
 		text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	}
-	text = bytes.Trim(text, "\x00 \t\r")
+	if text = bytes.Trim(text, "\x00 \t\r"); text == nil {
+		text = []byte{} // Trim has nil for what is trimmed away; a line without text is one of a known length
+	}
 	if !utf8.Valid(text) {
 		return bytes.ToValidUTF8(text, []byte("\uFFFD")), true
 	}

@@ -1,10 +1,10 @@
 // Package export writes session trees and executions in formats that other
 // programs read: JSON with everything in it, Markdown for people, Mermaid and
-// DOT for graphs, SVG for a picture.
+// DOT for graphs, SVG for a picture, and the session files of pi.
 //
 // A [Doc] is read from a store once and can be written any number of times. All
 // texts of the store are escaped for the format they go into, and in every format
-// but JSON they are sanitised too, so that a file shown on a terminal cannot
+// but JSON and pi's they are sanitised too, so that a file shown on a terminal cannot
 // drive it.
 package export
 
@@ -29,10 +29,11 @@ const (
 	Mermaid  Format = "mermaid"
 	DOT      Format = "dot"
 	SVG      Format = "svg"
+	Pi       Format = "pi" // a session file of the pi coding agent
 )
 
 // Formats lists them all.
-func Formats() []Format { return []Format{JSON, Markdown, Mermaid, DOT, SVG} }
+func Formats() []Format { return []Format{JSON, Markdown, Mermaid, DOT, SVG, Pi} }
 
 // FormatError is the name of a format that there is not.
 type FormatError struct{ Name string }
@@ -63,6 +64,8 @@ func (f Format) Extension() string {
 		return "md"
 	case Mermaid:
 		return "mmd"
+	case Pi:
+		return "jsonl"
 	default:
 		return string(f)
 	}
@@ -136,7 +139,7 @@ type Report struct {
 // Write writes the document. An error is the writer's own, or ErrNotDrawn.
 func Write(w io.Writer, f Format, d *Doc, o Options) (Report, error) {
 	p := &printer{w: bufio.NewWriterSize(w, 1<<16), doc: d, o: o}
-	p.report = Report{Items: len(d.Items), WithData: !o.WithoutData && (f == JSON || f == Markdown)}
+	p.report = Report{Items: len(d.Items), WithData: !o.WithoutData && (f == JSON || f == Markdown || f == Pi)}
 	if o.States {
 		switch {
 		case d.Subject != Executions:
@@ -161,6 +164,10 @@ func Write(w io.Writer, f Format, d *Doc, o Options) (Report, error) {
 		p.dot()
 	case SVG:
 		p.svg()
+	case Pi:
+		if err := p.pi(); err != nil {
+			return p.report, err
+		}
 	default:
 		return p.report, &FormatError{string(f)}
 	}

@@ -395,14 +395,14 @@ func TestFamilies(t *testing.T) {
 }
 
 func TestFormatsByName(t *testing.T) {
-	for name, want := range map[string]Format{"json": JSON, "MD": Markdown, "markdown": Markdown, "mmd": Mermaid, "dot": DOT, "svg": SVG} {
+	for name, want := range map[string]Format{"json": JSON, "MD": Markdown, "markdown": Markdown, "mmd": Mermaid, "dot": DOT, "svg": SVG, "pi": Pi, "jsonl": Pi} {
 		if got, err := ParseFormat(name); err != nil || got != want {
 			t.Errorf("%s: %s %v", name, got, err)
 		}
 	}
 	_, err := ParseFormat("png")
 	var unknown *FormatError
-	if !errors.As(err, &unknown) || err.Error() != `"png" is no format; there are json, markdown, mermaid, dot, svg` {
+	if !errors.As(err, &unknown) || err.Error() != `"png" is no format; there are json, markdown, mermaid, dot, svg, pi` {
 		t.Errorf("%v", err)
 	}
 }

@@ -46,12 +46,19 @@ func ReadSession(ctx context.Context, ts store.TreeStore, session string, sel Se
 	if err != nil {
 		return nil, err
 	}
+	if _, ok := ts.(store.Outliner); ok {
+		return ofNodes(info, nodes, sel, labels, treeview.ByArrival) // as their program does
+	}
 	return OfNodes(info, nodes, sel, labels)
 }
 
 // OfNodes makes the document of nodes in hand. labels are names by node id.
 func OfNodes(info store.SessionInfo, nodes []store.Node, sel Selection, labels map[string][]string) (*Doc, error) {
-	x := treeview.New(treeview.ByID)
+	return ofNodes(info, nodes, sel, labels, treeview.ByID)
+}
+
+func ofNodes(info store.SessionInfo, nodes []store.Node, sel Selection, labels map[string][]string, order treeview.Order) (*Doc, error) {
+	x := treeview.New(order)
 	byRef := make([]*store.Node, len(nodes)+1)
 	for i := range nodes {
 		r, _ := x.Add(treeview.EntryOf(nodes[i]))
