@@ -20,6 +20,8 @@ func treeIntents() []intent {
 		{ID: "compare", Keys: []string{"c"}, Panes: compared, Short: "compare", Long: "compare A with B, or with what is selected: common ancestor, steps side by side, data",
 			why: comparable, do: openCompare},
 		{ID: "clear-marks", Keys: []string{"u"}, Panes: compared, Short: "no marks", Long: "take both marks away", why: hasMarks, do: clearMarks},
+		{ID: "export", Keys: []string{"e"}, Panes: []layout.Pane{layout.Navigator, layout.Tree, layout.Ancestry, layout.Detail, layout.Trace}, Short: "export", Foot: 9,
+			Long: "write the session, a part of it, or the execution with its descendants to a file: JSON, Markdown, Mermaid, DOT, SVG", why: exportable, do: openExport},
 		{ID: "next-sibling", Keys: []string{"'"}, Panes: both, Short: "next sibling", Long: "to the next branch of the same fork, from anywhere on a branch",
 			why: planted, do: along(func(w *treeview.Widget) bool { return w.ToSibling(1) }, "no branch after this one")},
 		{ID: "previous-sibling", Keys: []string{"\""}, Panes: both, Short: "sibling before", Long: "to the branch before of the same fork",

@@ -47,7 +47,7 @@ var table = []row{
 	{dir: "store/query", may: []string{"store"}},
 	{dir: "treeview", may: []string{"store", "internal/term"}},
 	{dir: "tracefeed", may: []string{"store", "store/jsondiff"}},
-	{dir: "ui", may: []string{"store", "store/locate", "store/session", "store/relay", "store/jsondiff", "store/query", "treeview", "tracefeed", "internal/term"}},
+	{dir: "ui", may: []string{"store", "store/locate", "store/session", "store/relay", "store/jsondiff", "store/query", "treeview", "treeview/export", "tracefeed", "internal/term"}},
 	{dir: "bench", but: []string{"internal", "ui"}},
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -103,10 +102,13 @@ func (a *app) export(ctx context.Context, d *export.Doc, f export.Format, o expo
 			err = a.out.flush()
 		}
 	} else {
-		err = replaceFile(file, force, func(w io.Writer) (err error) {
+		err = export.WriteFile(file, force, func(w io.Writer) (err error) {
 			report, err = export.Write(w, f, d, o)
 			return errors.Join(err, ctx.Err())
 		})
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w; --force replaces it", err)
 	}
 	if errors.Is(err, export.ErrNotDrawn) {
 		return &codedError{exitUsage, err}
@@ -137,36 +139,4 @@ func (a *app) export(ctx context.Context, d *export.Doc, f export.Format, o expo
 // written there is nobody to tell.
 func (a *app) tell(s string) {
 	fmt.Fprintf(a.stderr, "treering: %s\n", term.SanitiseN(s, maxErrorCells)) //nolint:errcheck // see above
-}
-
-// replaceFile writes a file under another name and renames it, so that a reader sees
-// all of it or nothing. Without force an existing one is left alone.
-func replaceFile(path string, force bool, write func(io.Writer) error) (err error) {
-	if _, statErr := os.Lstat(path); statErr == nil && !force {
-		return fmt.Errorf("write %s: %w; --force replaces it", path, fs.ErrExist)
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	if err := errors.Join(write(f), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if force {
-		return os.Rename(f.Name(), path)
-	}
-	// A link fails where somebody else made the file meanwhile; not every file system
-	// has links.
-	switch err := os.Link(f.Name(), path); {
-	case err == nil:
-		return os.Remove(f.Name())
-	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("write %s: %w; --force replaces it", path, fs.ErrExist)
-	}
-	return os.Rename(f.Name(), path)
 }
