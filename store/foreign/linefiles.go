@@ -69,6 +69,9 @@ type lineFile struct {
 	scanner LineScanner
 	at      Position
 	seen    os.FileInfo // which file it was that was scanned
+	tail    string      // what stood before at, see tailOf
+	begin   string      // what the file began with, see tailOf
+	begun   int64       // so many bytes of it
 	last    *Scan
 	unread  Report // lines that are no records
 }
@@ -228,9 +231,22 @@ func (r *LineReader) look(path string) (*lineFile, error) {
 		return f, nil
 	}
 	// What is told of a session may come after the first prompt; and the file may be
-	// another now.
-	if f.format == nil || f.size < sniffBytes || info.Size() < f.size || f.inode != identity(info) {
+	// another now, or have been written anew under its name.
+	same := f.format != nil && info.Size() >= f.size && f.inode == identity(info)
+	if same {
+		if same, err = f.beginsAsBefore(); err != nil {
+			return nil, err
+		}
+	}
+	if !same || f.size < sniffBytes {
 		if err := r.sniff(f); err != nil {
+			return nil, err
+		}
+	}
+	if !same {
+		f.forget()
+		f.begun = min(info.Size(), tailBytes)
+		if f.begin, err = tailOfPath(path, f.begun); err != nil {
 			return nil, err
 		}
 	}
@@ -259,9 +275,50 @@ func (r *LineReader) sniff(f *lineFile) error {
 		}
 	}
 	if f.format != was {
-		f.scanner, f.last, f.at, f.unread = nil, nil, Position{}, Report{}
+		f.forget()
 	}
 	return nil
+}
+
+// forget has the next reading begin at the start.
+func (f *lineFile) forget() {
+	f.scanner, f.last, f.at, f.unread = nil, nil, Position{}, Report{}
+}
+
+// tailBytes is how much of a file is compared to know whether it is still the same one.
+// Programs that write a session anew do it under the same name, and often in the same
+// file, which may have grown as well.
+const tailBytes = 4 << 10
+
+// tailOf is a sum of what stands before an offset. Where the file is shorter it is
+// empty.
+func tailOf(f io.ReaderAt, offset int64) (string, error) {
+	b := make([]byte, min(offset, tailBytes))
+	switch _, err := f.ReadAt(b, offset-int64(len(b))); {
+	case errors.Is(err, io.EOF):
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	s := newSum()
+	s.add(string(b))
+	return s.String(), nil
+}
+
+func tailOfPath(path string, offset int64) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	return tailOf(f, offset)
+}
+
+// beginsAsBefore reports whether the file still begins with what it began with when it
+// was looked at.
+func (f *lineFile) beginsAsBefore() (bool, error) {
+	begin, err := tailOfPath(f.path, f.begun)
+	return begin == f.begin, err
 }
 
 // FormatOf is the name of the format that a session is in, "" for one that is not
@@ -318,8 +375,19 @@ func (r *LineReader) Read(ctx context.Context, h Head, _ *Scan) (*Scan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.scanner == nil || f.seen == nil || !os.SameFile(f.seen, info) || info.Size() < f.at.Offset {
-		f.scanner, f.at, f.last, f.unread = f.format.New(path), Position{}, nil, Report{}
+	if f.scanner != nil && f.seen != nil && os.SameFile(f.seen, info) {
+		tail, err := tailOf(file, f.at.Offset)
+		if err != nil {
+			return nil, err
+		}
+		if tail != f.tail {
+			f.forget()
+		}
+	} else {
+		f.forget()
+	}
+	if f.scanner == nil {
+		f.scanner = f.format.New(path)
 	}
 	r.keep(path)
 	f.seen = info
@@ -328,6 +396,12 @@ func (r *LineReader) Read(ctx context.Context, h Head, _ *Scan) (*Scan, error) {
 		f.line(l)
 		return nil
 	})
+	tail, terr := tailOf(file, f.at.Offset)
+	if terr != nil {
+		f.forget()
+		return nil, errors.Join(err, terr)
+	}
+	f.tail = tail
 	if err != nil {
 		// What was taken in is taken in: the next reading goes on behind it.
 		return nil, err
@@ -353,7 +427,7 @@ func (r *LineReader) keep(path string) {
 	r.recent = append(r.recent, path)
 	if len(r.recent) > keptSessions {
 		if old := r.files[r.recent[0]]; old != nil {
-			old.scanner, old.last, old.at = nil, nil, Position{}
+			old.forget()
 		}
 		r.recent = r.recent[1:]
 	}
@@ -361,7 +435,7 @@ func (r *LineReader) keep(path string) {
 
 // line hands the records of one line on.
 func (f *lineFile) line(l Line) {
-	if l.Text == nil {
+	if l.TooLong {
 		f.scanner.Add("", l.Place, l.Place.Length)
 		f.unread.Warn(Warning{Place: l.Place, Text: fmt.Sprintf("a line of %d MB is not loaded", l.Place.Length>>20)})
 		return

@@ -25,9 +25,11 @@ type Position struct {
 // Line is one whole line.
 type Line struct {
 	Place Place
-	// Text is without its end, without NULs around it, and valid UTF-8. nil where the
-	// line is longer than [MaxLine]. It is the reader's own until the next line.
+	// Text is without its end, without NULs around it, and valid UTF-8. It is empty
+	// where TooLong. It is the reader's own until the next line.
 	Text []byte
+	// TooLong says that the line is longer than [MaxLine] and was not kept.
+	TooLong bool
 	// Mended says that bytes which are no UTF-8 were replaced.
 	Mended bool
 	// Zeros says that there is nothing in it but zero bytes, which a crash leaves.
@@ -131,7 +133,7 @@ func (r *lineReader) fill() error {
 func (r *lineReader) cut(end int, skipped int64) Line {
 	raw := r.buf[r.used:end]
 	line := Line{Place: Place{File: r.file, Offset: r.at.Offset, Length: int64(len(raw)) + skipped, Line: r.at.Line + 1}}
-	if skipped > 0 || len(raw) > MaxLine {
+	if line.TooLong = skipped > 0 || len(raw) > MaxLine; line.TooLong {
 		return line
 	}
 	line.Text, line.Mended = Clean(raw, line.Place.Offset == 0)

@@ -36,6 +36,13 @@ func Title(s string) string {
 	return b.String()
 }
 
+// TextAt is the string at a path in a record, "" where there is none. It is a copy: what
+// a scanner keeps of a line must not keep the line.
+func TextAt(j store.JSON, path ...string) string {
+	s, _ := j.At(path...).Text()
+	return strings.Clone(s)
+}
+
 // Fallback is the title of what has none.
 func Fallback(kind, id string) string {
 	if r := []rune(id); len(r) > 8 {

@@ -30,10 +30,7 @@ func Format() *foreign.LineFormat {
 	return &foreign.LineFormat{Name: "claude-code", Sniff: sniff, Head: head, New: func(path string) foreign.LineScanner { return newScanner(path) }, Record: isRecord}
 }
 
-func text(j store.JSON, path ...string) string {
-	s, _ := j.At(path...).Text()
-	return s
-}
+func text(j store.JSON, path ...string) string { return foreign.TextAt(j, path...) }
 
 func yes(j store.JSON, key string) bool { return j.Get(key) == "true" }
 
@@ -153,7 +150,7 @@ func (s *scanner) Add(j store.JSON, at foreign.Place, size int64) {
 	if rec.ID == "" {
 		rec.ID = fmt.Sprintf("line-%d", at.Line)
 	}
-	if parent, ok := j.Get("parentUuid").Text(); ok && parent != "" {
+	if parent := text(j, "parentUuid"); parent != "" {
 		rec.Parent = &parent
 	}
 	describe(&rec, j)
@@ -214,7 +211,7 @@ func (s *scanner) seam(rec *foreign.Record, j store.JSON) {
 	candidates := []string{logical}
 	last := ""
 	for id := range m.At("preservedMessages", "uuids").Elements() {
-		last, _ = id.Text()
+		last = text(id)
 	}
 	candidates = append(candidates, last, text(m, "preservedSegment", "tailUuid"), text(m, "preservedSegment", "headUuid"), s.lastMain)
 	for _, id := range candidates {

@@ -145,6 +145,9 @@ func TestTornLines(t *testing.T) {
 	if got := strings.Join(said, ""); got != "01234" {
 		t.Errorf("records %s\n%s", got, strings.Join(tree(t, s, id), "\n"))
 	}
+	if got := tree(t, s, id); len(got) != 5 { // blank lines and zeros are no nodes
+		t.Error(strings.Join(got, "\n"))
+	}
 	r, _, err := s.Report(t.Context(), id)
 	if err != nil || r.Unreadable < 7 {
 		t.Errorf("%+v, %v", r, err)

@@ -21,10 +21,7 @@ func Format() *foreign.LineFormat {
 	return &foreign.LineFormat{Name: "codex", Sniff: sniff, Head: head, New: func(string) foreign.LineScanner { return newScanner() }, Record: isRecord}
 }
 
-func text(j store.JSON, path ...string) string {
-	s, _ := j.At(path...).Text()
-	return s
-}
+func text(j store.JSON, path ...string) string { return foreign.TextAt(j, path...) }
 
 // items are what a conversation is made of. In the oldest files they have no wrapper.
 var items = []string{"message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "local_shell_call", "web_search_call", "compaction"}

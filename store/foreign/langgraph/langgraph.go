@@ -130,7 +130,7 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, _ *foreign.Scan) (sca
 			} else {
 				scan.Active = len(scan.Records)
 			}
-			rec.Kind, _ = meta.Get("source").Text()
+			rec.Kind = foreign.TextAt(meta, "source")
 			if rec.Kind == "" {
 				rec.Kind = "checkpoint"
 			}

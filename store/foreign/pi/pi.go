@@ -51,10 +51,7 @@ func isRecord(j store.JSON) bool {
 }
 
 // text is a member that is a string, or "".
-func text(j store.JSON, path ...string) string {
-	s, _ := j.At(path...).Text()
-	return s
-}
+func text(j store.JSON, path ...string) string { return foreign.TextAt(j, path...) }
 
 func head(path string, first []store.JSON) foreign.Head {
 	h := foreign.Head{ID: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), Kind: Kind}
@@ -141,7 +138,8 @@ func (s *scanner) Add(j store.JSON, at foreign.Place, size int64) {
 		return
 	}
 	rec := foreign.Record{ID: text(j, "id"), Kind: kind, Place: at, Time: foreign.Time(j.Get("timestamp")), Sum: foreign.SumOf(string(j))}
-	parent, named := j.Get("parentId").Text()
+	_, named := j.Get("parentId").Text()
+	parent := text(j, "parentId")
 	if rec.ID == "" {
 		rec.ID = fmt.Sprintf("line-%d", s.lines)
 	}

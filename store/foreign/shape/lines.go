@@ -44,11 +44,13 @@ func isRecord(j store.JSON) bool {
 
 // ident is an id: a text that is not empty, or a number.
 func ident(j store.JSON) (string, bool) {
-	if s, ok := j.Text(); ok {
+	switch j.Kind() {
+	case store.String:
+		s := foreign.TextAt(j)
 		return s, s != ""
-	}
-	if j.Kind() == store.Number {
-		return string(j), true
+	case store.Number:
+		return strings.Clone(string(j)), true
+	default:
 	}
 	return "", false
 }
