@@ -172,6 +172,9 @@ func (m *Model) ask(d *dialog) tea.Cmd {
 	d.ctx, d.cancel = context.WithCancel(m.ctx)
 	m.dialog = d
 	m.overlay = nil
+	if d.tells == nil {
+		m.unsay() // what was said before is not about this
+	}
 	m.screen.bars()
 	return d.watch(m)
 }
@@ -193,6 +196,34 @@ func (d *dialog) deaf(now time.Time) bool {
 		return false
 	}
 	d.heard = now
+	return true
+}
+
+// slip is the key that closed a dialog. Pressed twice, or held for too long, it would
+// do in the panes what it means there: quit, copy over the line that says what came of
+// the write, open another question.
+type slip struct {
+	key          string
+	since, heard time.Time
+}
+
+// answered notes which key closed a dialog. esc only leads out of things, and plain
+// lines are no keys that slip.
+func (m *Model) answered(key string) {
+	if key != "esc" && !m.plain {
+		m.slip = slip{key, m.now(), m.now()}
+	}
+}
+
+// slipped reports whether a key is the answer to a dialog that is closed by now,
+// pressed once more.
+func (m *Model) slipped(key string) bool {
+	s, now := &m.slip, m.now()
+	if s.key != key || now.Sub(s.since) >= maxQuiet || now.Sub(s.heard) >= quiet {
+		s.key = ""
+		return false
+	}
+	s.heard = now
 	return true
 }
 
@@ -278,6 +309,14 @@ func (d *dialog) unread() int {
 }
 
 func (d *dialog) key(m *Model, name, text string) tea.Cmd {
+	cmd := d.press(m, name, text)
+	if m.dialog != d {
+		m.answered(name)
+	}
+	return cmd
+}
+
+func (d *dialog) press(m *Model, name, text string) tea.Cmd {
 	switch {
 	case name == "esc", d.gone != "" && name == "enter":
 		return d.leave(m)
@@ -460,6 +499,7 @@ func (w written) apply(m *Model) tea.Cmd {
 	}
 	if open {
 		m.closeDialog()
+		m.answered(d.confirm)
 	}
 	switch {
 	case w.o.partly != "":

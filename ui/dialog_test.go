@@ -275,3 +275,45 @@ func TestAShellReadsTheCommand(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// The key that confirmed does nothing in the panes when it is pressed twice: the line
+// that says what came of the write stays. So it is with those that leave, of which one
+// quits.
+func TestAnAnswerPressedTwiceDoesNothing(t *testing.T) {
+	d := open(t, seeded(t), 100, 30).press("6", "w", "A").asks("Acknowledge").settled().press("y").asksNothing().says("acknowledged")
+	d.press("y").says("acknowledged").advance(quiet-time.Millisecond).press("y", "y").says("acknowledged")
+	if len(d.raw) != 0 {
+		t.Errorf("%q went to the terminal", d.raw)
+	}
+	d.advance(quiet).press("j", "y").says("cop")
+
+	for _, key := range []string{"q", "n"} {
+		d := open(t, seeded(t), 100, 30).press("6", "w", "A").asks("outbox").settled().press(key).asksNothing().says("nothing was written")
+		if d.press(key).says("nothing was written"); d.quit {
+			t.Errorf("%s twice quits", key)
+		}
+	}
+	// Another key in between is meant, and so is one that is pressed for long.
+	d = open(t, seeded(t), 100, 30).press("6", "w", "A").settled().press("q", "j", "q")
+	if !d.quit {
+		t.Error("q is dead after j")
+	}
+	d = open(t, seeded(t), 100, 30).press("6", "w", "A").settled().press("q")
+	for at := time.Duration(0); at < maxQuiet; at += quiet / 2 {
+		if d.press("q"); d.quit {
+			t.Errorf("held for %v, q quits", at)
+		}
+		d.advance(quiet / 2)
+	}
+	if d.press("q"); !d.quit {
+		t.Error("q is dead for ever")
+	}
+}
+
+// What was said before a question is not about it.
+func TestAQuestionBeginsWithNothingSaid(t *testing.T) {
+	d := open(t, seeded(t), 100, 30).press("1", "A").says("it is for the queues").press("6", "w", "A").asks("outbox")
+	if got := d.m.status.text.String(); got != "" {
+		t.Errorf("still said: %q", got)
+	}
+}

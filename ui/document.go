@@ -30,13 +30,16 @@ type docWriter struct {
 	term  term.Profile
 	zone  *time.Location
 	now   time.Time
-	was   *jsondoc.Doc // what is shown: a value in it need not be scanned again
-	doc   *jsondoc.Doc
+	// The keys of what the text tells of: it is made off the program's goroutine.
+	reload, pair string
+
+	was *jsondoc.Doc // what is shown: a value in it need not be scanned again
+	doc *jsondoc.Doc
 }
 
 func (m *Model) writer() *docWriter {
 	return &docWriter{ctx: m.ctx, store: m.info.Name, theme: m.theme, term: m.term, zone: m.zone, now: m.now(),
-		was: m.detail.view.Doc(), doc: &jsondoc.Doc{}}
+		reload: m.keyFor("reload"), pair: m.keyFor("pair"), was: m.detail.view.Doc(), doc: &jsondoc.Doc{}}
 }
 
 const labelWidth = 12
@@ -222,7 +225,7 @@ func (w *docWriter) readable(id string, s store.Summary, bad *store.RowError) {
 // unread says that something could not be read now.
 func (w *docWriter) unread(err error) {
 	w.note(w.theme.Error, "cannot read it: "+whyUnread(w.store, err))
-	w.note("", "tried again by itself; R does at once")
+	w.note("", "tried again by itself; "+w.reload+" does at once")
 }
 
 // badRow is a row that could not be read: the error, and what is stored.

@@ -14,7 +14,7 @@ import (
 
 func fireable(m *Model) string {
 	if m.queues.tab != timersTab {
-		return "only timers fire; h and l change the queue"
+		return "only timers fire; " + m.keyFor("next-view") + " changes the queue"
 	}
 	t, ok := m.queues.timers.selected()
 	switch {

@@ -104,7 +104,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case len(before) == 0:
 		m.refused(m.noKey(names[0]))
 	case names[0] != "esc": // which leaves the chord
-		m.refused(strings.Join(append(before, names[0]), " ") + " is no key here; ? lists them")
+		m.refused(strings.Join(append(before, names[0]), " ") + " is no key here; " + m.keyFor("help") + " lists them")
 	}
 	return nil
 }

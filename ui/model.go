@@ -93,6 +93,7 @@ type Model struct {
 	overlay surface // nil: nothing stands over the panes
 	going   request // the search for what an id belongs to
 	dialog  *dialog
+	slip    slip // of the dialog that was open last
 	writes  writesState
 	execute func(*exec.Cmd, tea.ExecCallback) tea.Cmd // gives the terminal to a program for a while
 	tick    tickState
@@ -185,9 +186,10 @@ func newModel(ctx context.Context, c config) *Model {
 		break // the others are one key away, with the rest of what is known of the store
 	}
 	if n := len(c.complaints); n > 0 {
+		// Where they all are comes first: the first of them may be too long for the line.
 		text := c.complaints[0]
 		if n > 1 {
-			text += fmt.Sprintf(" (and %d more: %s)", n-1, m.keyFor("about"))
+			text = fmt.Sprintf("%d problems with the settings, %s lists them: %s", n, m.keyFor("about"), text)
 		}
 		m.refused(text)
 	}

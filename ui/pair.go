@@ -156,7 +156,7 @@ func (p pair) write(w *docWriter) {
 	case p.other != nil:
 		w.foreign(p.label, p.other.ID)
 		w.foreign("", p.other.Title())
-		w.styled("", term.Lit("p goes there"), w.theme.Dim)
+		w.styled("", term.Lit(w.pair+" goes there"), w.theme.Dim)
 	case p.more:
 		w.styled(p.label, term.Lit("not among the "+treeview.Grouped(int64(p.seen))+" nodes looked through"), w.theme.Warn)
 	case p.label == "completes":

@@ -49,9 +49,9 @@ func (q *queuesPane) draw(m *Model, w, h int, focused bool) []string {
 	case !started:
 		rows = paragraph(w, m.theme.Dim, term.Lit("reading…"))
 	case q.bars[q.tab].on():
-		rows = paragraph(w, m.theme.Dim, term.Lit("nothing here matches"), term.Lit("esc clears the filter"))
+		rows = paragraph(w, m.theme.Dim, term.Lit("nothing here matches"), term.Lit(m.keyFor("back")+" clears the filter"))
 	case q.of != "":
-		rows = paragraph(w, m.theme.Dim, term.Lit("none of this execution; w lists the whole store's"))
+		rows = paragraph(w, m.theme.Dim, term.Lit("none of this execution; "+m.keyFor("whole-store")+" lists the whole store's"))
 	default:
 		rows = paragraph(w, m.theme.Dim, term.Lit("none"))
 	}

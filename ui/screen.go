@@ -79,7 +79,11 @@ func (m *Model) draw() string {
 		}
 	}
 	if s.drawn != s.barRev {
-		bars := [3]string{m.headerLine(m.width), m.statusText(m.width), m.keysLine(m.width)}
+		said, rest := m.statusLines(m.width)
+		if rest == "" {
+			rest = m.keysLine(m.width)
+		}
+		bars := [3]string{m.headerLine(m.width), said, rest}
 		s.whole = s.whole && bars == s.barLines
 		s.drawn, s.barLines = s.barRev, bars
 	}
@@ -262,7 +266,7 @@ func (m *Model) headerLine(w int) string {
 	live, liveStyle := term.Lit("live"), t.Good
 	switch {
 	case m.live.off:
-		live, liveStyle = term.Lit("not followed, R reads"), t.Warn
+		live, liveStyle = term.Lit("not followed, "+m.keyFor("reload")+" reads"), t.Warn
 	case m.live.err != nil:
 		live, liveStyle = term.Lit("lost since "+m.live.lost.In(m.zone).Format("15:04:05")), t.Error
 	case m.again.err != nil && errors.Is(m.again.err, store.ErrBusy):
@@ -310,9 +314,19 @@ func (m *Model) headerLine(w int) string {
 	return l.String()
 }
 
-// statusText is the line for what just happened.
-func (m *Model) statusText(w int) string {
-	return paint.NewLine(w, "").Gap(1).Put(m.status.style, m.status.text).String()
+// statusLines are the line for what just happened, and where that is too long for it,
+// a second one: it takes that of the keys, which come back with the next message or
+// when this one goes. What is open over the panes keeps its keys there.
+func (m *Model) statusLines(w int) (said, rest string) {
+	put := func(text term.Text) string {
+		return paint.NewLine(w, "").Gap(1).Put(m.status.style, text.Truncate(max(w-2, 1), "…")).String()
+	}
+	text := m.status.text
+	if text.Width() <= w-2 || m.dialog != nil || m.overlay != nil || m.typing() != nil || m.finding() || len(m.keys.pending) > 0 {
+		return put(text), ""
+	}
+	parts := lines(text, max(w-2, 1))
+	return put(parts[0]), put(term.Join(term.Spaces(1), parts[1:]...))
 }
 
 // keysLine names the keys that are of most use here.

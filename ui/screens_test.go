@@ -108,3 +108,32 @@ func TestDialogScreens(t *testing.T) {
 		}
 	}
 }
+
+// A message that is too long for its line takes that of the keys too, and gives it back.
+func TestALongMessageTakesTwoLines(t *testing.T) {
+	d := open(t, seeded(t), 80, 24)
+	line := func(n int) string { return strings.Split(d.text(), "\n")[n] }
+	keys := func() string { return line(23) }
+	was := keys()
+	d.m.refused("copy the value of data: 440,018 bytes are too many for the terminal's clipboard, which takes 74,994: export to a file instead")
+	if got, want := line(22)+"\n"+keys(), " copy the value of data: 440,018 bytes are too many for the terminal's\n clipboard, which takes 74,994: export to a file instead"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	d.press("?") // what is open has its keys there
+	if got := keys(); !strings.Contains(got, "esc close") {
+		t.Errorf("%q", got)
+	}
+	d.press("esc").advance(saidFor)
+	if got := keys(); got != was {
+		t.Errorf("%q, want %q", got, was)
+	}
+	d.m.refused(strings.Repeat("many words ", 30))
+	if got := keys(); !strings.HasSuffix(got, "…") || line(22) == got {
+		t.Errorf("%q", got)
+	}
+	d.m.say("short")
+	if got := keys(); got != was {
+		t.Errorf("%q, want %q", got, was)
+	}
+	d.screen()
+}

@@ -78,9 +78,9 @@ func (m *Model) failed(what string, err error) {
 	switch {
 	case errors.Is(err, store.ErrClosed):
 	case errors.Is(err, store.ErrOutcomeUnknown):
-		s += " (R reads the store again)"
+		s += " (" + m.keyFor("reload") + " reads the store again)"
 	default:
-		s += " (R tries again)"
+		s += " (" + m.keyFor("reload") + " tries again)"
 	}
 	m.sayStyled(m.theme.Error, s)
 	m.status.stays = true

@@ -179,7 +179,7 @@ func TestComplaintsAreSaid(t *testing.T) {
 	opts := Options{Opened: o, Settings: settings.Config{Path: "/x/config.toml", Keys: map[string][]string{"zoom": {"g x"}, "nonsense": {"x"}}},
 		Problems: []settings.Problem{{Path: "/x/config.toml", Line: 3, Column: 1, Key: "theme", Text: "is a text in quotes, not a number"}}}
 	m := newModel(t.Context(), opts.filled().config())
-	if got, want := m.status.text.String(), "/x/config.toml:3:1: theme: is a text in quotes, not a number (and 2 more: i)"; got != want {
+	if got, want := m.status.text.String(), "3 problems with the settings, i lists them: /x/config.toml:3:1: theme: is a text in quotes, not a number"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	var lines []string

@@ -284,7 +284,7 @@ func (t *tracePane) rows(m *Model, w, h int, focused bool) []string {
 	case t.err != nil:
 		return m.unreadLines(w, t.err)
 	case len(t.all) > 0 && len(t.steps) == 0 && t.bar.on():
-		return paragraph(w, m.theme.Dim, term.Lit("no step matches"), term.Lit("esc clears the filter"))
+		return paragraph(w, m.theme.Dim, term.Lit("no step matches"), term.Lit(m.keyFor("back")+" clears the filter"))
 	case len(t.steps) == 0:
 		return paragraph(w, m.theme.Dim, term.Lit("no steps were recorded; engines trace only where they are told to"))
 	}

@@ -160,5 +160,5 @@ func whyUnread(name string, err error) string {
 
 // unreadLines are a pane that could not be read.
 func (m *Model) unreadLines(w int, err error) []string {
-	return paragraph(w, m.theme.Error, m.term.Sanitise("cannot read: "+m.reason(err)), term.Lit("tried again by itself; R does at once"))
+	return paragraph(w, m.theme.Error, m.term.Sanitise("cannot read: "+m.reason(err)), term.Lit("tried again by itself; "+m.keyFor("reload")+" does at once"))
 }

@@ -58,6 +58,9 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	case m.overlay != nil:
 		return m.overlay.key(m, msg)
 	}
+	if m.slipped(name) {
+		return nil
+	}
 	m.fade()
 	if b := m.typing(); b != nil {
 		return b.key(m, name, msg.Text)
