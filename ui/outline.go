@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"slices"
 
 	"treering/internal/term"
 	"treering/store"
@@ -118,6 +119,19 @@ func (m *Model) warningsOf() func(ctx context.Context, id string) (warnings, err
 		w.count, w.lines, err = o.Warnings(ctx, id)
 		return w, err
 	}
+}
+
+// moved reports whether nodes that were read before hang elsewhere now: a parent has
+// come that was not there, or the first link of a file without any.
+func (o *outlines) moved(x *treeview.Index, bad warnings) bool {
+	if x.Duplicates() > 0 {
+		return true
+	}
+	left := map[string]bool{}
+	for _, w := range bad.lines {
+		left[w] = true
+	}
+	return slices.ContainsFunc(o.bad.lines, func(w string) bool { return !left[w] })
 }
 
 // sessionTitle is what a session of another program is called, and the folder that it

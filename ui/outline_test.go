@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"treering/store/locate"
 )
 
@@ -52,5 +54,38 @@ func TestASessionOfAnotherProgram(t *testing.T) {
 	d.changed().shows("go on  [head]")
 	if got := d.node(); got != "t" {
 		t.Errorf("the cursor went to %q", got)
+	}
+}
+
+// What is appended may say where earlier nodes belong: the tree is read anew.
+func TestNodesOfAnotherProgramMove(t *testing.T) {
+	for name, before := range map[string][]string{
+		"a parent that comes late": {piUser("a", "null", "one"), piUser("b", "a", "two"), piUser("c", "late", "three")},
+		"the first link of a file": {piUser("a", "null", "one"), piUser("b", "null", "two")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := piFile(t, before...)
+			o, err := locate.Open(t.Context(), path, locate.Options{})
+			must(t, err)
+			d := open(t, o, 120, 40)
+			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+			must(t, err)
+			_, err = f.WriteString(piUser("late", "b", "it is here") + "\n")
+			must(t, err)
+			must(t, f.Close())
+			d.changed().shows("it is here").hides("more parent")
+			x := d.m.tree.widget.Index()
+			got := map[string]string{}
+			for r := range x.Walk() {
+				got[x.ID(r)] = x.ID(x.Parent(r))
+			}
+			want := map[string]string{"talk": "", "a": "talk", "b": "a", "late": "b", "c": "late"}
+			if len(before) == 2 {
+				want = map[string]string{"talk": "", "a": "talk", "b": "talk", "late": "b"}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

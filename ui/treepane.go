@@ -167,8 +167,8 @@ func (r nodesRead) apply(m *Model) tea.Cmd {
 	switch {
 	case r.next != "":
 		next = readNodes(m, t.of.id, r, pagesAhead)
-	case r.tail && int64(x.Len()) < t.expect && t.told.from != nil:
-		return t.reopen(m) // its program put nodes elsewhere
+	case t.told.from != nil && (r.tail && int64(x.Len()) < t.expect || t.told.moved(x, r.bad)):
+		return t.reopen(m)
 	case r.tail && int64(x.Len()) < t.expect:
 		r.tail = false // next is "": from the beginning
 		next = readNodes(m, t.of.id, r, pagesAhead)
