@@ -57,6 +57,7 @@ func TestTheTreeIsFilteredWithItsAncestorsElided(t *testing.T) {
 		"heads()":                 "n4 n6",
 		"forks()":                 "n3",
 		"depth>3 not kind:ask":    "n4 n6",
+		"depth>3 data.exit=0":     "n4 n5 n6",
 		"descendants(n3) make":    "n3 n4 n5",
 		"parent:n3":               "n4 n5",
 		"nothing-at-all-like-it1": "",
@@ -185,4 +186,21 @@ func TestFilterScreens(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Data is read page by page where there is much of it, and one by one where the
+// filter asks where a node is.
+func TestDataOfManyNodesIsFiltered(t *testing.T) {
+	o := openMemory(t)
+	_, err := o.Trees.CreateSession(t.Context(), "s", "session", nil)
+	must(t, err)
+	for i := range nodesByID + 2*store.DefaultLimit {
+		n := store.Node{ID: fmt.Sprintf("n%05d", i), Kind: "run", Data: store.JSON(fmt.Sprintf(`{"title":"step","i":%d}`, i))}
+		if i > 0 {
+			n.ParentID = ptr(fmt.Sprintf("n%05d", i-1))
+		}
+		must(t, o.Trees.Append(t.Context(), "s", n))
+	}
+	d := open(t, o, 120, 30).press("2", "/").typed("data.i>=6998").press("enter").shows("2 of 7,000")
+	d.press("esc", "/").typed("data.i>=6000 depth<6003").press("enter").shows("3 of 7,000")
 }

@@ -139,7 +139,9 @@ func (t *treePane) sift(m *Model) tea.Cmd {
 	ctx, gen := f.req.begin(m.ctx)
 	t.touch()
 	if f.last.Needs().Data {
-		if x.Size()-int(f.upto) < nodesByID {
+		// Where a node is in the tree has to be known with it if the filter asks for that:
+		// the index belongs to this goroutine, and cannot be asked from another.
+		if f.last.Needs().Shape || x.Size()-int(f.upto) < nodesByID {
 			return t.siftByID(m, ctx, gen)
 		}
 		return siftPages(m.ts, t.of.id, f.match, dataSifted{ctx: ctx, gen: gen})
@@ -356,17 +358,18 @@ func (s *dataSifted) decide(match *query.Matcher, nodes []store.Node, refs []tre
 
 // siftByID reads the data of the nodes that came last.
 func (t *treePane) siftByID(m *Model, ctx context.Context, gen int) tea.Cmd {
-	x, from := t.widget.Index(), t.filter.upto
+	texts, from := t.widget.Index().Texts(), t.filter.upto
 	out := dataSifted{ctx: ctx, gen: gen}
-	var ids []string
-	var refs []treeview.Ref
-	for r := from; int(r) <= x.Size(); r++ {
-		if x.Known(r) {
-			ids, refs = append(ids, x.ID(r)), append(refs, r)
-		}
-	}
 	ts, id, match := m.ts, t.of.id, t.filter.match
 	return func() tea.Msg {
+		var ids []string
+		var refs []treeview.Ref
+		texts.Scan(from, treeview.Ref(texts.Size()+1), func(r treeview.Ref, s treeview.Span) bool {
+			if s.Known {
+				ids, refs = append(ids, string(s.ID)), append(refs, r)
+			}
+			return true
+		})
 		for len(ids) > 0 {
 			n := min(len(ids), store.MaxNodeIDs)
 			got, err := ts.Nodes(ctx, id, ids[:n])
