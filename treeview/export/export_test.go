@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -420,3 +421,36 @@ func TestWriteErrors(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// A fork in every fork: what is written grows with the nodes, not with their square,
+// and a line says how many lanes it leaves out.
+func TestForksWithinForks(t *testing.T) {
+	comb := func(forks int) *Doc {
+		nodes := []store.Node{{ID: "n0", Kind: "k", Data: `{}`}}
+		up := "n0"
+		for i := 1; i < forks; i++ {
+			p := up
+			up = fmt.Sprintf("n%d", i)
+			nodes = append(nodes, store.Node{ID: up, ParentID: &p, Kind: "k", Data: `{}`}, store.Node{ID: up + "x", ParentID: &p, Kind: "k", Data: `{}`})
+		}
+		d, err := OfNodes(store.SessionInfo{ID: "comb", Kind: "session"}, nodes, Selection{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	small, large := comb(500), comb(2000)
+	for _, f := range Formats() {
+		s, _ := written(t, f, small, Options{})
+		l, _ := written(t, f, large, Options{})
+		if len(l) > 5*len(s) {
+			t.Errorf("%s: %d bytes for 500 forks, %d for 2000", f, len(s), len(l))
+		}
+	}
+	md, _ := written(t, Markdown, comb(maxLanes+4), Options{WithoutData: true})
+	for _, want := range []string{"\n" + strings.Repeat("│ ", maxLanes-1) + "╰─● k  k n32x", "\n+1 " + strings.Repeat("│ ", maxLanes-1) + "├─○ k  k n33", "\n+3 " + strings.Repeat("│ ", maxLanes-1) + "├─● k  k n35"} {
+		if !strings.Contains(md, want) {
+			t.Errorf("no %q in\n%s", want, md)
+		}
+	}
+}

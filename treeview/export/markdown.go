@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"treering/internal/term"
 	"treering/store"
@@ -76,20 +77,20 @@ func (p *printer) drawing() {
 			last[up] = i
 		}
 	}
-	before := make([]string, len(items)) // by item: the lanes of what hangs below it
+	before := make([]lanes, len(items)) // by item: the lanes of what hangs below it
 	lines := make([]string, len(items))
 	ticks := 3
 	for i := range items {
 		it := &items[i]
-		gutter := ""
+		var gutter lanes
 		if it.Parent >= 0 {
 			gutter = before[it.Parent]
 			before[i] = gutter
 			if it.Level > items[it.Parent].Level {
 				if last[it.Parent] == i {
-					gutter, before[i] = gutter+"╰─", before[i]+"  "
+					gutter, before[i] = gutter.with("╰─"), before[i].with("  ")
 				} else {
-					gutter, before[i] = gutter+"├─", before[i]+"│ "
+					gutter, before[i] = gutter.with("├─"), before[i].with("│ ")
 				}
 			}
 		}
@@ -100,7 +101,7 @@ func (p *printer) drawing() {
 		if it.Elided > 0 {
 			mark += elided(it.Elided) + "  "
 		}
-		lines[i] = gutter + mark + strings.Join(it.caption(), "  ")
+		lines[i] = gutter.String() + mark + strings.Join(it.caption(), "  ")
 		if !strings.HasPrefix(it.Title, it.ID) {
 			lines[i] += "  " + whole(it.ID)
 		}
@@ -108,6 +109,33 @@ func (p *printer) drawing() {
 	}
 	fence := strings.Repeat("`", ticks)
 	p.put(fence, "text\n", strings.Join(lines, "\n"), "\n", fence, "\n")
+}
+
+// maxLanes is how many lanes of a line are drawn. Where each fork lies in another one
+// there are as many as nodes, and the drawing would grow with their square.
+const maxLanes = 32
+
+// lanes are what is drawn before an item: the innermost ones behind the number of the
+// others.
+type lanes struct {
+	hidden, shown int
+	text          string
+}
+
+func (l lanes) with(lane string) lanes {
+	if l.shown == maxLanes {
+		_, first := utf8.DecodeRuneInString(l.text)
+		_, second := utf8.DecodeRuneInString(l.text[first:])
+		return lanes{l.hidden + 1, l.shown, l.text[first+second:] + lane}
+	}
+	return lanes{l.hidden, l.shown + 1, l.text + lane}
+}
+
+func (l lanes) String() string {
+	if l.hidden == 0 {
+		return l.text
+	}
+	return fmt.Sprintf("+%d %s", l.hidden, l.text)
 }
 
 func (p *printer) markdownExecutions() {
