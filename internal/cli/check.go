@@ -1,14 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"treering/store"
 	"treering/store/check"
+	"treering/store/foreign"
 	"treering/store/locate"
 )
 
@@ -18,7 +21,7 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check",
 		Short: "Look a store through for what is wrong in it",
 		Long: "Look a store through for what is wrong in it: rows that cannot be read, columns that differ from their JSON, lost parents, " +
-			"orphans, second roots and cycles, parents stuck on a child that failed, timers that nobody sweeps, entries that nobody will take, " +
+			"orphans, second roots and cycles, lines of other programs' sessions that are no records, parents stuck on a child that failed, timers that nobody sweeps, entries that nobody will take, " +
 			"and damage to the file itself. Nothing is changed or repaired.\n\n" +
 			"An error is wrong whatever happens next; a warning may be right, such as a timer that is due for more than a minute while a " +
 			"worker is down. Exit code 5 says that something was found.",
@@ -93,6 +96,9 @@ func (a *app) check(ctx context.Context, o *locate.Opened, quick bool) error {
 			return err
 		}
 	}
+	if err := a.checkSources(ctx, o, &r, visit); err != nil {
+		return err
+	}
 	if !a.json {
 		if err := t.end(); err != nil {
 			return err
@@ -108,6 +114,42 @@ func (a *app) check(ctx context.Context, o *locate.Opened, quick bool) error {
 	}
 	if r.Errors+r.Warnings > 0 {
 		return errFound
+	}
+	return nil
+}
+
+// checkSources hands on what the readers of other programs' sessions had to say: a line
+// that is no record makes no node, so the tree does not tell of it.
+func (a *app) checkSources(ctx context.Context, o *locate.Opened, r *check.Report, visit func(check.Finding) error) error {
+	if o.Foreign == nil {
+		return nil
+	}
+	heads, err := o.Foreign.Heads(ctx)
+	if err != nil {
+		return err
+	}
+	for _, h := range heads {
+		report, _, err := o.Foreign.Report(ctx, h.ID)
+		if errors.Is(err, store.ErrNotFound) {
+			continue // it went away meanwhile
+		}
+		if err != nil {
+			return fmt.Errorf("session %q: %w", h.ID, err)
+		}
+		said := report.Warnings
+		if report.Dropped > 0 {
+			said = append(slices.Clone(said), foreign.Warning{Text: fmt.Sprintf("and %d more", report.Dropped)})
+		}
+		for _, w := range said {
+			f := check.Finding{Kind: check.Source, Severity: check.Warning, Table: cmp.Or(w.Table, "lines"), ID: w.ID, In: h.ID, Message: w.Text}
+			if w.Place != (foreign.Place{}) {
+				f.Message = w.Place.String() + ": " + w.Text
+			}
+			r.Warnings++
+			if err := visit(f); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -68,3 +68,26 @@ func TestJSONArgs(t *testing.T) {
 	same(t, "nodes", w.ok("--json-args", "nodes", `"line\nfeed"`, "--json"), `{"id":"tab\t","parent_id":null,"kind":"run","data":{}}`+"\n")
 	w.fails(exitUsage, "--json-args: --id", "--json-args", "append", `"line\nfeed"`, "--root", "--kind", "run", "--data", "{}", "--id", `"\x"`)
 }
+
+// What is wrong in the source of another program's session is found, though the tree
+// that was made of it is whole.
+func TestCheckFindsWhatSourcesHold(t *testing.T) {
+	w := on(t, "claude-torn-lines.jsonl")
+	before := seen(t, filepath.Dir(w.store))
+	r := w.run("check", "--json")
+	if r.code != exitFound {
+		t.Fatalf("code %d\n%s%s", r.code, r.out, r.err)
+	}
+	for _, want := range []string{
+		`{"severity":"warning","kind":"source","table":"lines","id":"","in":"claude-torn-lines","message":"line 2, byte 296: damaged: 1 records were found in it"}`,
+		`"message":"line 8, byte 2041: not a JSON object"}`,
+	} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("no %s in\n%s", want, r.out)
+		}
+	}
+	unchanged(t, filepath.Dir(w.store), before)
+	if r := on(t, "langgraph.sqlite").run("check"); r.code != 0 || r.out != "" {
+		t.Errorf("%+v", r)
+	}
+}

@@ -38,6 +38,7 @@ const (
 	Roots     Kind = "roots"      // a second root
 	BadNode   Kind = "bad-node"   // a node that the contract refuses
 	Integrity Kind = "integrity"  // the store's own engine found damage
+	Source    Kind = "source"     // a session of another program holds what is no record, or contradicts itself
 )
 
 // Severity says how bad it is.

@@ -424,11 +424,11 @@ func (s *Store) ListChildren(ctx context.Context, id, node string, page store.Pa
 	default:
 		c, ok = t.FirstChild(parent)
 		if after != nil {
-			if at, found := t.Find(after.id); found {
-				if p, has := t.Parent(at); has && p == parent {
-					c, ok = t.NextSibling(at)
-				}
+			at, found := t.Find(after.id)
+			if p, has := t.Parent(at); !found || !has || p != parent {
+				return out, store.ErrBadCursor // the source was replaced: what came before is gone as well
 			}
+			c, ok = t.NextSibling(at)
 		}
 	}
 	last := ""

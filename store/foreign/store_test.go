@@ -155,3 +155,24 @@ func TestTreesAreForgotten(t *testing.T) {
 		t.Errorf("%d kept, %d of them in order", len(ts.loaded), len(ts.recent))
 	}
 }
+
+// A list of children goes on where it was, or says that it cannot: it never begins
+// again.
+func TestChildrenAfterTheSourceWasReplaced(t *testing.T) {
+	shelf := newShelf()
+	s := NewStore(shelf, "shelf")
+	page, err := s.ListChildren(t.Context(), "one", "a", store.PageRequest{Limit: 1})
+	if err != nil || len(page.Items) != 1 || page.Items[0].ID != "b" || page.Next == "" {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	cursor := page.Next
+	shelf.token, shelf.scans["one"] = "2", scanOf("a", "c<a", "d<a")
+	if page, err := s.ListChildren(t.Context(), "one", "a", store.PageRequest{Cursor: cursor}); !errors.Is(err, store.ErrBadCursor) {
+		t.Errorf("%+v, %v", page, err)
+	}
+	shelf.token, shelf.scans["one"] = "3", scanOf("a", "c<a", "b<a", "d<a")
+	page, err = s.ListChildren(t.Context(), "one", "a", store.PageRequest{Cursor: cursor})
+	if err != nil || len(page.Items) != 1 || page.Items[0].ID != "d" {
+		t.Errorf("%+v, %v", page, err)
+	}
+}
