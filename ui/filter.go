@@ -25,6 +25,7 @@ type filterBar struct {
 	asked   bool         // enter was pressed, so that an unfinished text is a mistake too
 	input   *field.Field // while it is typed
 	offers  offers
+	words   vocabulary // seen since it was opened: what is typed may leave no row to see any in
 
 	changed func(m *Model) tea.Cmd          // another query counts
 	drawn   func()                          // the bar shows something else
@@ -98,7 +99,7 @@ func editFilter(m *Model, _ string) tea.Cmd {
 		m.setFocus(layout.Tree)
 	}
 	b := m.barOf(m.focus)
-	b.input = field.New(b.text(), maxFilter)
+	b.input, b.words = field.New(b.text(), maxFilter), vocabulary{}
 	b.offer(m)
 	b.drawn()
 	m.screen.bars()
@@ -228,8 +229,13 @@ func (b *filterBar) clear(m *Model) tea.Cmd {
 
 // offer finds what could stand at the cursor.
 func (b *filterBar) offer(m *Model) {
+	for name, values := range b.seen(m).Values {
+		for _, v := range values {
+			b.words.add(name, v)
+		}
+	}
 	b.offers = offers{base: b.input.Text()}
-	b.offers.list = slices.DeleteFunc(query.Complete(b.offers.base, b.input.Cursor(), b.subject, b.seen(m)), func(c query.Completion) bool {
+	b.offers.list = slices.DeleteFunc(query.Complete(b.offers.base, b.input.Cursor(), b.subject, b.words.words()), func(c query.Completion) bool {
 		return c.Kind == query.CompleteOperator || b.offers.base[c.From:c.To] == c.Text
 	})
 }

@@ -128,6 +128,9 @@ func TestTabCompletesFilters(t *testing.T) {
 		t.Errorf("rows %s", got)
 	}
 	d.press("/", "backspace").shows("/kind:ini")
+	// What is typed leaves no row; the values that were there before are known.
+	open(t, seeded(t), 120, 30).press("l", "/").typed("stat").shows("no execution matches").press("tab").shows("/status:")
+	open(t, seeded(t), 120, 30).press("l", "/").typed("status:").shows("RUNNING", "SUSPENDED")
 }
 
 func TestEveryListHasAFilterOfItsOwn(t *testing.T) {
