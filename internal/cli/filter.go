@@ -166,8 +166,8 @@ func (a *app) matchNodes(ctx context.Context, ts store.TreeStore, session string
 	var err error
 	if q.Needs().Shape {
 		index := treeview.New(treeview.ByArrival)
-		if err = readIndex(ctx, ts, session, index, func(n store.Node) {
-			index.Add(treeview.Entry{ID: n.ID, Parent: n.ParentID})
+		if err = readIndex(ctx, ts, session, index, false, func(e treeview.Entry, _ store.JSON) {
+			index.Add(treeview.Entry{ID: e.ID, Parent: e.Parent})
 		}); err == nil {
 			m, err = a.bindTree(q, index, missingNode(session))
 		}

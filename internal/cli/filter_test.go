@@ -210,3 +210,18 @@ func TestFilterHelp(t *testing.T) {
 		}
 	}
 }
+
+// A tree of another program is drawn from its outline, where no filter asks for the
+// data: the answer is the same as from whole nodes, in the order of storage.
+func TestTreesFromOutlines(t *testing.T) {
+	for _, name := range []string{"pi-session.jsonl", "claude-compacted.jsonl", "contree-cli.db", "langgraph.sqlite"} {
+		w := on(t, name)
+		for line := range strings.Lines(w.ok("sessions", "--json")) {
+			id, _ := store.JSON(line).Get("session_id").Text()
+			same(t, name, w.ok("tree", id, "--json"), w.ok("tree", id, "--json", "--filter", "has:data.x or not has:data.x"))
+			same(t, name+", shape", strings.Join(sorted(ids(t, w.ok("nodes", id, "--json", "--filter", "forks()"))), " "), strings.Join(sorted(ids(t, w.ok("tree", id, "--json", "--filter", "forks()"))), " "))
+		}
+	}
+	w := on(t, "pi-session.jsonl")
+	same(t, "children", ids(t, w.ok("tree", "01a22e4b-9cf9-78d6-988e-666864c47a46", "--json", "--filter", "parent:01a22e4b-9cf9-78d6-988e-666864c47a46")), "2cdf994b 14e438bc")
+}

@@ -19,7 +19,7 @@ func (a *app) treeCommand() *cobra.Command {
 		Use:   "tree SESSION",
 		Short: "Draw the tree of a session",
 		Long: "Draw the tree of a session. Straight runs do not indent; indent grows where it branches. --json lists the nodes in the " +
-			"same order, parents first and children by id, depth counting the edges from the root. With a filter a node hangs on its " +
+			"same order, parents first and children by id (as they are stored where another program keeps them), depth counting the edges from the root. With a filter a node hangs on its " +
 			"nearest ancestor that is shown, and says how many lie between; its parent and depth remain what they are.",
 		Example: `treering tree example
 treering tree example --json
@@ -60,28 +60,28 @@ type tree struct {
 	match  treeview.Set // what a filter selects, where sifted
 }
 
-func (t *tree) add(n store.Node) {
-	ref, _ := t.index.Add(treeview.EntryOf(n))
+func (t *tree) add(e treeview.Entry, data store.JSON) {
+	ref, _ := t.index.Add(e)
 	if grow := int(ref) + 1 - len(t.titles); grow > 0 {
 		t.titles = append(t.titles, make([]string, grow)...)
 	}
-	t.titles[ref] = n.Title()
+	t.titles[ref] = strings.Clone(e.Title) // it may be a part of the data, which is not to be kept
 	if t.data == nil {
 		return
 	}
 	if grow := int(ref) + 1 - len(t.data); grow > 0 {
 		t.data = append(t.data, make([]store.JSON, grow)...)
 	}
-	t.data[ref] = n.Data
+	t.data[ref] = data
 }
 
 // readTree reads a session, and the data of its nodes where that is asked for.
 func readTree(ctx context.Context, ts store.TreeStore, session string, withData bool) (*tree, error) {
-	t := &tree{index: treeview.New(treeview.ByID)}
+	t := &tree{index: treeview.New(siblings(ts))}
 	if withData {
 		t.data = []store.JSON{""}
 	}
-	if err := readIndex(ctx, ts, session, t.index, t.add); err != nil {
+	if err := readIndex(ctx, ts, session, t.index, withData, t.add); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -132,11 +132,28 @@ func (t *tree) parent(ref treeview.Ref) *string {
 	return &id
 }
 
-// readIndex reads the nodes of a session; add puts each into the index.
-func readIndex(ctx context.Context, ts store.TreeStore, session string, index *treeview.Index, add func(store.Node)) error {
-	err := store.All(func(p store.PageRequest) (store.Page[store.Node], error) {
-		return ts.ListNodes(ctx, session, p)
-	}, func(n store.Node) error { add(n); return nil })
+// siblings is the order in which siblings are drawn: by id, or where another program
+// keeps them as it stores them.
+func siblings(ts store.TreeStore) treeview.Order {
+	if _, ok := ts.(store.Outliner); ok {
+		return treeview.ByArrival
+	}
+	return treeview.ByID
+}
+
+// readIndex reads the nodes of a session; add puts each into the index. Without
+// withData the data may be empty.
+func readIndex(ctx context.Context, ts store.TreeStore, session string, index *treeview.Index, withData bool, add func(e treeview.Entry, data store.JSON)) error {
+	var err error
+	if o, ok := ts.(store.Outliner); ok && !withData {
+		err = store.All(func(p store.PageRequest) (store.Page[store.Outline], error) {
+			return o.ListOutline(ctx, session, p)
+		}, func(n store.Outline) error { add(treeview.EntryOfOutline(n), ""); return nil })
+	} else {
+		err = store.All(func(p store.PageRequest) (store.Page[store.Node], error) {
+			return ts.ListNodes(ctx, session, p)
+		}, func(n store.Node) error { add(treeview.EntryOf(n), n.Data); return nil })
+	}
 	if err != nil {
 		return err
 	}
@@ -160,7 +177,7 @@ func readIndex(ctx context.Context, ts store.TreeStore, session string, index *t
 			}
 			for _, n := range nodes {
 				if n != nil {
-					add(*n)
+					add(treeview.EntryOf(*n), n.Data)
 				}
 			}
 		}
