@@ -36,7 +36,7 @@ presses, and unbinds with an empty list:
 
 ` + "```toml" + `
 [keys]
-zoom = ["x", "ctrl+x", "g x"]
+zoom = ["U", "ctrl+x", "Z u"]
 fire = []
 ` + "```" + `
 

@@ -1,7 +1,9 @@
 package cli
 
 import (
-	"context"
+	"bytes"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,13 +55,14 @@ func TestDemoInto(t *testing.T) {
 // interrupt ends it as it should.
 func TestDemoHeadless(t *testing.T) {
 	w := ours(t, nil)
-	ends := make(chan result, 2)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	for range cap(ends) {
-		v := *w
-		v.ctx = ctx
-		go func() { ends <- v.run("demo", "--headless", "--rate", "200", "--json") }()
+	// Processes of their own: within one, a file is open only once.
+	var running []*exec.Cmd
+	var outs, errs [2]bytes.Buffer
+	for i := range outs {
+		cmd := w.child("demo", "--headless", "--rate", "200", "--json")
+		cmd.Stdout, cmd.Stderr = &outs[i], &errs[i]
+		must(t, cmd.Start())
+		running = append(running, cmd)
 	}
 	for deadline := time.Now().Add(time.Minute); ; {
 		if n := lineCount(w.ok("executions", "--status", "DONE", "--json")); len(n) > 1 || time.Now().After(deadline) {
@@ -67,11 +70,10 @@ func TestDemoHeadless(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	cancel()
-	for range cap(ends) {
-		e := <-ends
-		if e.code != exitDone || e.err != "" || !strings.Contains(e.out, `"problems":0`) {
-			t.Errorf("%d %q %q", e.code, e.out, e.err)
+	for i, cmd := range running {
+		must(t, cmd.Process.Signal(os.Interrupt))
+		if err := cmd.Wait(); err != nil || errs[i].Len() > 0 || !strings.Contains(outs[i].String(), `"problems":0`) {
+			t.Errorf("%v %q %q", err, outs[i].String(), errs[i].String())
 		}
 	}
 	if out := w.ok("executions", "--json"); !strings.Contains(out, "demo-order-") {

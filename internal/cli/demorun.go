@@ -30,7 +30,7 @@ func (f *demoFlags) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.headless, "headless", false, "run the system without the explorer until it is interrupted, on the store of -s or on a temporary one")
 	fl.Int64Var(&f.seed, "seed", demoSeed, "what is left to chance follows from this `NUMBER`")
 	fl.Float64Var(&f.rate, "rate", demo.DefaultRate, "how many commits there are in a second, a `NUMBER`; 0: as many as can be")
-	fl.IntVar(&f.executions, "executions", demo.DefaultExecutions, "how many orders and builds are kept going, a `NUMBER`")
+	fl.IntVar(&f.executions, "executions", demo.DefaultExecutions, "keep this `NUMBER` of orders and builds going")
 }
 
 func (f *demoFlags) check(cmd *cobra.Command) error {

@@ -144,7 +144,7 @@ func TestUsage(t *testing.T) {
 	w.fails(exitUsage, `there is no file "sessions"; without -- it is a command`, "--", "sessions")
 	w.fails(exitUsage, "the locator is empty", "-s", "", "sessions")
 	w.fails(exitUsage, "there is no prefix to choose", "-s", "memory:", "--prefix", "x", "sessions")
-	w.fails(exitUsage, "--prefix goes with --into", "demo", "--prefix", "x")
+	w.fails(exitUsage, "--prefix goes with -s or --into", "demo", "--prefix", "x")
 	w.fails(exitUsage, `the store is named twice, "a" and with -s "b"`, "a", "-s", "b")
 	w.fails(exitUsage, "the explorer needs a terminal")
 	w.fails(exitUsage, "the explorer needs a terminal", "memory:")

@@ -38,13 +38,13 @@ const configHelp = `The configuration is TOML, and every setting may be left out
   zone = "Europe/Paris"            # of times: local, utc, or a name
   editor = "vi"                    # instead of VISUAL and EDITOR
   [keys]                           # treering keys lists the intents
-  zoom = ["x", "ctrl+x", "g x"]    # instead of the usual ones
+  zoom = ["U", "ctrl+x", "Z u"]    # instead of the usual ones
   fire = []                        # no key
-  [views]                          # saved filters, for every list that has their fields
+  [views]                          # saved filters, for any list
   stuck = "status:failed"
   [[view]]                         # one of one list
   name = "newest"
-  subject = "executions"           # or sessions, nodes, steps, outbox, spawns, timers
+  subject = "executions"           # or another list
   filter = "status:running"
   sort = "-time"
 

@@ -44,18 +44,18 @@ func TestConfigSaysWhatIsInForce(t *testing.T) {
 
 func TestKeysAreListedAsTheyAreInForce(t *testing.T) {
 	w := newWorld(t)
-	path := w.configure("[keys]\nzoom = [\"x\", \"g x\"]\nfire = []\n")
+	path := w.configure("[keys]\nzoom = [\"U\", \"g x\"]\nfire = []\n")
 	w.says = "treering: " + path + `:2:1: keys.zoom: zoom on "g x" and first on "g" exclude each other; zoom keeps its key everywhere` + "\n"
 	r := w.run("keys")
 	for line := range strings.Lines(r.out) {
 		f := strings.Fields(line)
-		if f[0] == "zoom" && !strings.HasPrefix(strings.Join(f, " "), "zoom x, g x everywhere") || f[0] == "fire" && f[1] != "-" {
+		if f[0] == "zoom" && !strings.HasPrefix(strings.Join(f, " "), "zoom U, g x everywhere") || f[0] == "fire" && f[1] != "-" {
 			t.Errorf("%q", line)
 		}
 	}
 	w.says = ""
 	out := w.run("keys", "--json").out
-	for _, says := range []string{`{"intent":"zoom","keys":["x","g x"],"usual":["z"],"panes":null,"what":`, `{"intent":"fire","keys":[],"usual":["f"],"panes":["queues"],`, `{"problem":{"path":`} {
+	for _, says := range []string{`{"intent":"zoom","keys":["U","g x"],"usual":["z"],"panes":null,"what":`, `{"intent":"fire","keys":[],"usual":["f"],"panes":["queues"],`, `{"problem":{"path":`} {
 		if !strings.Contains(out, says) {
 			t.Errorf("%q is not in\n%s", says, out)
 		}

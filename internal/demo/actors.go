@@ -146,7 +146,13 @@ func (a *actors) add(ctx context.Context, who string, from tip, kind string, dat
 	}
 	data = append(data, store.Member{Key: "user", Value: userData(who, "")}, store.Member{Key: "created_at", Value: iso(to.at)})
 	node := store.Node{ID: to.node, ParentID: &from.node, Kind: kind, Data: object(data)}
-	switch err := a.ts.Append(ctx, a.session(a.tree), node); {
+	err := a.ts.Append(ctx, a.session(a.tree), node)
+	for errors.Is(err, store.ErrNodeConflict) { // another process with the same seed draws the same ids
+		to.node = a.dice.uuid()
+		node.ID = to.node
+		err = a.ts.Append(ctx, a.session(a.tree), node)
+	}
+	switch {
 	case errors.Is(err, store.ErrNotFound):
 		a.nodes = treeNodes // somebody removed the tree: they begin another
 		return from, nil
