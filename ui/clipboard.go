@@ -1,9 +1,12 @@
 package ui
 
 import (
+	"errors"
+
 	tea "charm.land/bubbletea/v2"
 
 	"treering/internal/term"
+	"treering/treeview"
 )
 
 // toClipboard asks the terminal to put a text on the clipboard and says so, or says
@@ -15,7 +18,13 @@ func (m *Model) toClipboard(what, text, said string) tea.Cmd {
 		return nil
 	}
 	seq, err := term.OSC52(text, m.env)
-	if err != nil {
+	var large *term.ClipboardTooLargeError
+	switch {
+	case errors.As(err, &large):
+		m.refused(what + ": " + treeview.Grouped(int64(large.Size)) + " bytes are too many for the terminal's clipboard, which takes " +
+			treeview.Grouped(int64(large.Max)) + ": export to a file instead")
+		return nil
+	case err != nil:
 		m.refused(what + ": " + err.Error())
 		return nil
 	}

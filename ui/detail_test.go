@@ -198,3 +198,16 @@ func TestGiantsAreReachedToTheirEnds(t *testing.T) {
 		})
 	}
 }
+
+// What is too much for the clipboard is said with its size, in digits one can read.
+func TestTooMuchForTheClipboard(t *testing.T) {
+	o := openMemory(t)
+	seedTree(t, o.Trees, "example")
+	root := "n1"
+	must(t, o.Trees.Append(context.Background(), "example", store.Node{ID: "long", ParentID: &root, Kind: "run", Data: store.JSON(`{"title":"` + strings.Repeat("x", 100_000) + `"}`)}))
+	d := open(t, o, 160, 40).press("J").typed("long").press("enter", "4", "G", "Y")
+	d.says("100,012 bytes are too many for the terminal's clipboard, which takes 74,994: export to a file instead")
+	if len(d.raw) != 0 {
+		t.Error("it went to the terminal all the same")
+	}
+}

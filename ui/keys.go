@@ -1,7 +1,9 @@
 package ui
 
 import (
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -42,10 +44,48 @@ func keyRows(table []intent) []keymap.Row {
 	return out
 }
 
-// bind makes the key map of a table, with the keys of some intents replaced.
+// lastKeys are those that lead to the palette where the settings leave it none.
+var lastKeys = [...]string{":", "f1", "f2", "f3", "f4"}
+
+// bind makes the key map of a table, with the keys of some intents replaced. ctrl+c
+// quits whatever they say. The palette is never without a key: it leads to what has
+// none.
 func bind(table []intent, remap map[string][]string) keyState {
 	k := keyState{table: table, byID: map[string]*intent{}}
-	k.bound, k.problems = keymap.Build(keyRows(table), places(), remap)
+	if keys, ok := remap["quit"]; ok && !slices.Contains(keys, "ctrl+c") {
+		remap = maps.Clone(remap)
+		remap["quit"] = append(slices.Clone(keys), "ctrl+c")
+	}
+	rows := keyRows(table)
+	k.bound, k.problems = keymap.Build(rows, places(), remap)
+	wanted := map[keymap.Chord]bool{} // by the settings
+	for _, keys := range remap {
+		for _, key := range keys {
+			if c, err := keymap.Parse(key); err == nil {
+				wanted[c] = true
+			}
+		}
+	}
+	for i := 0; i < len(lastKeys) && len(k.bound.Keys("palette")) == 0; i++ {
+		if wanted[keymap.Chord(lastKeys[i])] {
+			continue
+		}
+		again := map[string][]string{}
+		maps.Copy(again, remap)
+		again["palette"] = []string{lastKeys[i]}
+		bound, problems := keymap.Build(rows, places(), again)
+		if len(bound.Keys("palette")) == 0 {
+			continue
+		}
+		left := slices.DeleteFunc(k.problems, func(p keymap.Problem) bool { return p.ID == "palette" && p.Key == "" })
+		for _, p := range left {
+			if !slices.Contains(problems, p) {
+				problems = append(problems, p)
+			}
+		}
+		k.bound, k.problems = bound, append(problems, keymap.Problem{ID: "palette",
+			Text: "palette has no key left; it is on " + strconv.Quote(lastKeys[i]) + " all the same, since it runs what has none"})
+	}
 	for i := range table {
 		k.byID[table[i].ID] = &table[i]
 	}
@@ -147,11 +187,8 @@ func (m *Model) keyFor(id string) string {
 	if len(keys) == 0 {
 		keys = m.keys.bound.Keys(id)
 	}
-	switch {
-	case len(keys) > 0:
+	if len(keys) > 0 || id == "palette" { // which has one
 		return string(keys[0])
-	case id == "palette":
-		return "a key for the palette"
 	}
 	return m.keyFor("palette") + " " + id
 }

@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	settings "treering/ui/config"
 	"treering/ui/keymap"
 	"treering/ui/layout"
 )
@@ -232,4 +233,53 @@ func TestKeysOfOtherLayouts(t *testing.T) {
 	d.press("g")
 	d.send(msg)
 	d.shows("›web-image")
+}
+
+// However the settings are, something leads to what has no key, and ctrl+c quits.
+func TestThePaletteKeepsAKey(t *testing.T) {
+	for name, c := range map[string]struct {
+		remap map[string][]string
+		want  string
+	}{
+		"unbound":     {map[string][]string{"palette": {}, "help": {}}, ":"},
+		"no key":      {map[string][]string{"palette": {"nonsense"}}, ":"},
+		"taken":       {map[string][]string{"quit": {":"}}, "f1"},
+		"taken twice": {map[string][]string{"quit": {":"}, "help": {"f1"}, "palette": nil}, "f2"},
+		"its own":     {map[string][]string{"palette": {"x"}}, "x"},
+	} {
+		k := bind(intents(), c.remap)
+		if got := k.bound.Keys("palette"); len(got) == 0 || string(got[0]) != c.want {
+			t.Errorf("%s: the palette is on %q, want %s", name, got, c.want)
+		}
+		if got := k.bound.Keys("quit"); !slices.Contains(got, "ctrl+c") {
+			t.Errorf("%s: quit is on %q", name, got)
+		}
+		told := slices.ContainsFunc(k.problems, func(p keymap.Problem) bool {
+			return p.Text == "palette has no key left; it is on \""+c.want+"\" all the same, since it runs what has none"
+		})
+		if told != (name != "its own") {
+			t.Errorf("%s: %q", name, k.problems)
+		}
+		for _, p := range k.problems {
+			if p.Text == "palette has no key left; the palette runs it" {
+				t.Errorf("%s: %s", name, p)
+			}
+		}
+	}
+	d := openWith(t, seeded(t), config{settings: settings.Config{Keys: map[string][]string{"palette": {}, "help": {}}}}, 100, 30)
+	d.press("%").says("% is no key here; : help lists them").press("Z", "%").says("Z % is no key here; : help lists them")
+	d.press(":").typed("help").press("enter").shows("In the navigator")
+}
+
+// An entry of a list that is higher than its window shows what names it.
+func TestAHighEntryShowsItsName(t *testing.T) {
+	d := open(t, seeded(t), 40, 12).press(":")
+	p := d.m.overlay.(*picker)
+	for range p.picks {
+		first := strings.Split(d.text(), "\n")[3:9]
+		if want := "›" + d.m.term.Sanitise(p.at).Truncate(12, "…").String(); !slices.ContainsFunc(first, func(l string) bool { return strings.HasPrefix(l, "│ "+want) }) {
+			t.Errorf("%q is not in\n%s", want, d.text())
+		}
+		d.press("down")
+	}
 }

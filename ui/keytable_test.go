@@ -41,7 +41,8 @@ fire = []
 ` + "```" + `
 
 Two intents on one key of one pane, a key that there is not and a name that is none are said at the start, on the page about the store
-(` + "`i`" + `) and by ` + "`treering keys`" + `; of two, the one that the configuration names keeps the key. ` + "`ctrl+c`" + ` always quits.
+(` + "`i`" + `) and by ` + "`treering keys`" + `; of two, the one that the configuration names keeps the key. ` + "`ctrl+c`" + ` always quits,
+and the palette is never without a key: it runs what has none.
 
 `)
 	pane := ""

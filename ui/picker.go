@@ -195,7 +195,8 @@ func (p *picker) box(m *Model, w, h int) []string {
 	if p.index() == p.first() {
 		p.top = 0 // with the heading above it
 	}
-	p.top = max(min(p.top, from), to-p.shown)
+	// Of one that is higher than the window, what names it is shown.
+	p.top = min(max(min(p.top, from), to-p.shown), from)
 	p.top = max(min(p.top, len(rows)-p.shown), 0)
 	end := min(p.top+p.shown, len(rows))
 	p.drawn = of[p.top:end]

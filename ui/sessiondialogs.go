@@ -74,7 +74,7 @@ func openTTL(m *Model, _ string) tea.Cmd {
 		ttl, err := store.ParseTTL(text())
 		switch {
 		case err != nil:
-			return []dialogRow{row("effect", "seconds, a duration such as 90m or 7d, or none")}
+			return []dialogRow{row("effect", "another time at which the session expires, or none")}
 		case ttl == nil:
 			return []dialogRow{row("effect", "kept until it is deleted")}
 		case *ttl == 0:
@@ -83,14 +83,14 @@ func openTTL(m *Model, _ string) tea.Cmd {
 		return []dialogRow{row("effect", "expires "+when.Clock(when.Seconds(m.now())+*ttl, m.now(), m.zone, 0)+", by the store's clock")}
 	}
 	d.command = func() string {
-		if text() == "" {
-			return ""
+		if d.invalid() != "" {
+			return "" // there is none that would do it
 		}
 		return m.command("session ttl", nil, id, text())
 	}
 	d.invalid = func() string {
 		if text() == "" {
-			return "how long? seconds, a duration, or none"
+			return "how long? seconds, a duration such as 90m or 7d, or none"
 		}
 		if _, err := store.ParseTTL(text()); err != nil {
 			return err.Error()

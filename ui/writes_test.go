@@ -124,7 +124,7 @@ func TestATimeToLive(t *testing.T) {
 	ctx := context.Background()
 	o := seeded(t)
 	d := open(t, o, 100, 30).asFile().press("t").asks("Time to live").shows("kept until it is deleted", "how long?").settled()
-	d.typed("90x").shows("is no time to live").press("enter").asks("is no time to live")
+	d.typed("90x").shows("is no time to live").hides("session ttl").press("enter").asks("is no time to live")
 	d.press("ctrl+u").typed("-1").shows("zero or more seconds").press("ctrl+u").typed("90m").shows("effect    expires 13:30:00", "session ttl example 90m")
 	d.press("enter").asks("y set it").settled().press("y").asksNothing().says("example expires")
 	info, err := o.Trees.Session(ctx, "example")

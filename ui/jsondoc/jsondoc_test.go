@@ -481,3 +481,42 @@ func TestDeepAndOpenValues(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Where lines are cut, a match comes into the window sideways too.
+func TestAMatchInALineThatIsCutIsShown(t *testing.T) {
+	shows := func(v *View, query, want string) {
+		t.Helper()
+		v.Find(query)
+		hit, ok, err := v.Search(query, After)(context.Background())
+		if err != nil || !ok {
+			t.Fatalf("%q: %v %v", query, ok, err)
+		}
+		v.Show(hit)
+		// Where it is wrapped it may be broken.
+		if got := strings.Join(rowsOf(v), "\n"); !strings.Contains(got, want) && (!v.Wrapped() || !strings.Contains(strings.Join(strings.Fields(got), ""), want)) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	long := `{"a":"` + strings.Repeat("x", 3000) + `needle` + strings.Repeat("y", 3000) + `漢字ǆ","key":"\u001b\u001b` + strings.Repeat("e\u0301", 500) + `thread"}`
+	for _, raw := range []bool{false, true} {
+		v := viewOf(t, docOf(t, store.JSON(long)), 40, 12)
+		v.ShowRaw(raw)
+		v.Wrap(false)
+		shows(v, "needle", "xneedley")
+		shows(v, "字ǆ", "字ǆ")
+		shows(v, "thread", "thread")
+		shows(v, `"a"`, `"a"`)
+		shows(v, "needle", "xneedley")
+		shows(v, `"key"`, `"key"`)
+		if v.Wrapped() {
+			t.Error("lines are wrapped now")
+		}
+	}
+	// One that is further away than can be scrolled.
+	v := viewOf(t, docOf(t, store.JSON(`{"a":"`+strings.Repeat("x", maxAside+1000)+`needle"}`)), 40, 12)
+	v.Wrap(false)
+	shows(v, "needle", "needle")
+	v = viewOf(t, docOf(t, store.JSON(`{"a":"`+strings.Repeat("x", maxLook+1000)+`needle"}`)), 40, 12)
+	v.Wrap(false)
+	shows(v, "needle", "needle")
+}

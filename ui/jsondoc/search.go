@@ -219,4 +219,40 @@ func (v *View) Show(h Hit) {
 		v.top = v.placeOf(v.walk(here, -v.height/2))
 	}
 	v.settle()
+	v.sideways(h)
 }
+
+// sideways brings a match of a line that is cut into the window, with some of what is
+// before it. One that is further away than can be scrolled is shown wrapped.
+func (v *View) sideways(h Hit) {
+	if v.wrap {
+		return
+	}
+	m := v.measure(h.line)
+	column, skipped := m.indent, skip(v.stack, h.line)
+	width := len(v.query)
+	if h.at >= skipped && m.Body != "" {
+		off := min(h.at-skipped, len(m.Body))
+		if off > maxLook {
+			v.Wrap(true)
+			return
+		}
+		off = seam(m.Body, m.Form, off)
+		column = m.lead + v.look.Term.Sanitise(readable(m.Body[:off], m.Form)).Width()
+	}
+	switch {
+	case column-width >= v.aside && column+2*width < v.aside+v.width:
+		return
+	case column+2*width < v.width:
+		v.aside = 0
+	case column > maxAside:
+		v.Wrap(true)
+		return
+	default:
+		v.aside = max(column-v.width/3, 0)
+	}
+	v.kept = nil
+}
+
+// maxLook bounds how far into a line its cells are counted, in bytes.
+const maxLook = 1 << 20
