@@ -76,7 +76,10 @@ type lineFile struct {
 	unread  Report // lines that are no records
 }
 
-var _ Reader = (*LineReader)(nil)
+var (
+	_ Reader  = (*LineReader)(nil)
+	_ Stamper = (*LineReader)(nil)
+)
 
 // ErrFormat is a file of lines that no format knows.
 var ErrFormat = errors.New("not in a format of session files that is known here")
@@ -142,6 +145,18 @@ func (r *LineReader) Token(ctx context.Context) (string, error) {
 		h.add(p, stampOf(info))
 	}
 	return h.String(), nil
+}
+
+// Stamp implements [Stamper].
+func (r *LineReader) Stamp(ctx context.Context, h Head) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(h.Path)
+	if err != nil {
+		return "", err
+	}
+	return stampOf(info), nil
 }
 
 // Sessions implements [Reader]: the sessions that were written last come first.

@@ -29,6 +29,15 @@ type Reader interface {
 	Close() error
 }
 
+// Stamper is what a [Reader] offers that can tell whether one session has changed
+// without a look at all the others: in a folder of a thousand sessions a [Reader.Token]
+// costs thousands of system calls.
+type Stamper interface {
+	// Stamp differs whenever the session may have changed since. Its error means that
+	// the list has to be read again.
+	Stamp(ctx context.Context, h Head) (string, error)
+}
+
 // Scan is what a reader found in one session. It is not changed once it is returned.
 type Scan struct {
 	Records []Record
@@ -69,6 +78,7 @@ type session struct {
 	scan  *Scan
 	tree  *Tree
 	token string
+	stamp string // see Stamper; "" where there is none
 	marks map[int32][]string
 	at    int32 // the active node, or none
 }
@@ -140,6 +150,10 @@ func (s *Store) Known(id string) (h Head, ok bool) {
 func (s *Store) open(ctx context.Context, id string) (*session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if was := s.unchanged(ctx, id); was != nil {
+		s.keep(id, was)
+		return was, nil
+	}
 	token, err := s.list(ctx)
 	if err != nil {
 		return nil, err
@@ -148,6 +162,7 @@ func (s *Store) open(ctx context.Context, id string) (*session, error) {
 	if !ok {
 		return nil, &store.NotFoundError{What: "session", ID: id}
 	}
+	stamp := s.stampOf(ctx, s.heads[i]) // before it is read: what comes meanwhile is seen the next time
 	was := s.loaded[id]
 	if was != nil && was.token == token {
 		return was, nil
@@ -160,7 +175,7 @@ func (s *Store) open(ctx context.Context, id string) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := &session{head: s.heads[i], scan: scan, token: token, at: none}
+	now := &session{head: s.heads[i], scan: scan, token: token, stamp: stamp, at: none}
 	if scan == prior { // nothing new
 		now.tree, now.marks, now.at = was.tree, was.marks, was.at
 	} else {
@@ -181,6 +196,29 @@ func (s *Store) open(ctx context.Context, id string) (*session, error) {
 	}
 	s.keep(id, now)
 	return now, nil
+}
+
+// unchanged returns a session that is in memory and still as it was read, where that
+// can be told without the list. The lock is held.
+func (s *Store) unchanged(ctx context.Context, id string) *session {
+	was := s.loaded[id]
+	if s.closed || was == nil || was.stamp == "" {
+		return nil
+	}
+	// The list may have been read since, and the name be another file's.
+	if i, ok := s.byID[id]; !ok || s.heads[i].Path != was.head.Path || s.stampOf(ctx, was.head) != was.stamp {
+		return nil
+	}
+	return was
+}
+
+func (s *Store) stampOf(ctx context.Context, h Head) string {
+	if r, ok := s.r.(Stamper); ok {
+		if stamp, err := r.Stamp(ctx, h); err == nil {
+			return stamp
+		}
+	}
+	return ""
 }
 
 // keep notes a session that was read, and forgets the one not asked for for longest.

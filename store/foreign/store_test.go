@@ -176,3 +176,62 @@ func TestChildrenAfterTheSourceWasReplaced(t *testing.T) {
 		t.Errorf("%+v, %v", page, err)
 	}
 }
+
+// stamped is a shelf that can tell of one session whether it has changed.
+type stamped struct {
+	*shelf
+	stamps map[string]string
+	tokens int
+}
+
+func (s *stamped) Token(ctx context.Context) (string, error) {
+	s.tokens++
+	return s.shelf.Token(ctx)
+}
+
+func (s *stamped) Stamp(_ context.Context, h Head) (string, error) {
+	if stamp := s.stamps[h.ID]; stamp != "" {
+		return stamp, nil
+	}
+	return "", store.ErrNotFound
+}
+
+// As long as a session is as it was, reading on in it looks at no other.
+func TestOneSessionIsReadWithoutTheOthers(t *testing.T) {
+	r := &stamped{shelf: newShelf(), stamps: map[string]string{"one": "a", "two": "a"}}
+	s := NewStore(r, "shelf")
+	count := func(session string, want int64) {
+		t.Helper()
+		if n, err := s.CountNodes(t.Context(), session); err != nil || n != want {
+			t.Errorf("%d, %v, want %d", n, err, want)
+		}
+	}
+	one, err := s.CountNodes(t.Context(), "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.tokens, r.reads = 0, 0
+	for range 5 {
+		count("one", one)
+	}
+	if r.tokens != 0 || r.reads != 0 {
+		t.Errorf("%d looks at all sessions, %d readings", r.tokens, r.reads)
+	}
+	r.stamps["one"], r.token, r.scans["one"] = "b", "2", scanOf("a", "b<a")
+	count("one", 2)
+	if r.tokens != 1 || r.reads != 1 {
+		t.Errorf("%d looks at all sessions, %d readings", r.tokens, r.reads)
+	}
+	// One that is gone, though it was read: the list knows.
+	delete(r.stamps, "one")
+	r.token, r.heads = "3", r.heads[:1]
+	if _, err := s.CountNodes(t.Context(), "one"); !errors.Is(err, store.ErrNotFound) {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CountNodes(t.Context(), "two"); !errors.Is(err, store.ErrClosed) {
+		t.Error(err)
+	}
+}
