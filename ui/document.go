@@ -45,7 +45,8 @@ func (m *Model) writer() *docWriter {
 const labelWidth = 12
 
 func (w *docWriter) label(label string) []jsondoc.Span {
-	return []jsondoc.Span{{Text: term.Lit(label).Pad(labelWidth), Style: w.theme.Dim}}
+	text := term.Lit(label)
+	return []jsondoc.Span{{Text: text.Pad(max(labelWidth, text.Width()+1)), Style: w.theme.Dim}}
 }
 
 func (w *docWriter) field(label string, text term.Text) { w.styled(label, text, "") }
