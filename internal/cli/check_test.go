@@ -91,3 +91,17 @@ func TestCheckFindsWhatSourcesHold(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// Another program's nodes need not keep the rules of this one's stores.
+func TestCheckKnowsWhoseRulesHold(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "s.jsonl")
+	must(t, os.WriteFile(path, []byte(`{"type":"session","version":3,"id":"s","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/srv"}
+{"type":"message","id":"`+strings.Repeat("x", 600)+`","parentId":null,"message":{"role":"user","content":"one"}}
+{"type":"message","id":"a\u0000b","parentId":null,"message":{"role":"user","content":"two"}}
+{"type":"message","id":"c","id":"d","parentId":null,"message":{"role":"user","content":"three"}}
+`), 0o600))
+	w := on(t, "pi-session.jsonl")
+	w.store = path
+	same(t, "check", w.ok("check"), "")
+}

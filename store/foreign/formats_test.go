@@ -236,3 +236,30 @@ func TestAFolderByALink(t *testing.T) {
 		t.Errorf("%+v, %v", heads, err)
 	}
 }
+
+// What cannot be read in a folder hides nothing else, and is counted.
+func TestAFolderWithWhatCannotBeRead(t *testing.T) {
+	s := samples()["pi"]
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.jsonl"), s.first+"\n")
+	write(t, filepath.Join(dir, "no.jsonl"), "{}\n")
+	write(t, filepath.Join(dir, "shut.jsonl"), s.first+"\n")
+	if err := os.Mkdir(filepath.Join(dir, "b"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"shut.jsonl", "b"} {
+		path := filepath.Join(dir, name)
+		if err := os.Chmod(path, 0); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.Chmod(path, 0o700) })
+	}
+	if _, err := os.ReadFile(filepath.Join(dir, "shut.jsonl")); err == nil {
+		t.Skip("this user reads everything")
+	}
+	r := foreign.NewLineReader(foreign.FilesBelow(dir, ".jsonl"), []*foreign.LineFormat{s.format})
+	heads, err := r.Sessions(t.Context())
+	if err != nil || len(heads) != 1 || r.Unknown() != 1 || r.Shut() != 2 {
+		t.Errorf("%+v, %v, %d of no format, %d shut", heads, err, r.Unknown(), r.Shut())
+	}
+}

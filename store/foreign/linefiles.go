@@ -56,6 +56,7 @@ type LineReader struct {
 	paths  map[string]string // by session
 	recent []string          // paths of those that were scanned, the latest last
 	unread int               // files of no known format
+	shut   int               // files and folders that cannot be read
 }
 
 // lineFile is what is known of one file.
@@ -111,7 +112,7 @@ func FilesBelow(dir, suffix string) func(context.Context) ([]string, error) {
 			case err != nil && path == dir:
 				return err
 			case err != nil:
-				return nil //nolint:nilerr // a folder that cannot be read hides no other
+				found = append(found, path) // a folder that cannot be read hides no other, and is counted
 			case e.Type().IsRegular() && strings.HasSuffix(path, suffix):
 				found = append(found, path)
 			}
@@ -170,7 +171,7 @@ func (r *LineReader) Sessions(ctx context.Context) ([]Head, error) {
 	there := make(map[string]bool, len(paths))
 	var heads []Head
 	var failed error
-	r.unread = 0
+	r.unread, r.shut = 0, 0
 	for _, p := range paths {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -181,7 +182,11 @@ func (r *LineReader) Sessions(ctx context.Context) ([]Head, error) {
 		}
 		there[p] = true
 		if err != nil {
-			r.unread++
+			if errors.Is(err, ErrFormat) {
+				r.unread++
+			} else {
+				r.shut++
+			}
 			failed = err
 			continue
 		}
@@ -223,12 +228,24 @@ func (r *LineReader) Unknown() int {
 	return r.unread
 }
 
+// Shut is how many files and folders could not be read at the last look.
+func (r *LineReader) Shut() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.shut
+}
+
 // look brings what is known of a file up to date, reading no more than its beginning.
 // The lock is held.
 func (r *LineReader) look(path string) (*lineFile, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
+	}
+	if info.IsDir() { // it could not be read a moment ago
+		if _, err := os.ReadDir(path); err != nil {
+			return nil, err
+		}
 	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%q: %w", path, ErrFormat)

@@ -130,6 +130,9 @@ func openFolder(ctx context.Context, t target, o Options) (*Opened, error) {
 	if n := r.Unknown(); err == nil && n > 0 {
 		opened.Info.Notes = append(opened.Info.Notes, fmt.Sprintf("%s not shown: no format that is known here", countFiles(n)))
 	}
+	if n := r.Shut(); err == nil && n > 0 {
+		opened.Info.Notes = append(opened.Info.Notes, fmt.Sprintf("not shown, because it cannot be read: %d of the files and folders in it", n))
+	}
 	return opened, err
 }
 
