@@ -161,12 +161,8 @@ func (s *scanner) Add(j store.JSON, at foreign.Place, size int64) {
 // entry adds a node. What hangs below a line that only moved the head hangs below
 // what it moved to. Entries without any link follow each other.
 func (s *scanner) entry(rec foreign.Record, parent string, named bool) {
-	for n := 0; named && n <= len(s.moved); n++ {
-		to, ok := s.moved[parent]
-		if !ok {
-			break
-		}
-		parent, named = to, to != ""
+	if named {
+		parent, named = s.behind(parent)
 	}
 	if named {
 		rec.Parent = &parent
@@ -174,6 +170,37 @@ func (s *scanner) entry(rec foreign.Record, parent string, named bool) {
 	s.target, s.pointed = "", false
 	s.index[rec.ID] = len(s.recs)
 	s.recs = append(s.recs, rec)
+}
+
+// behind follows an id through the lines that only moved the head to what they moved
+// it to; ok is false where that is nothing. What was followed once is not followed
+// again: such lines may lead to each other by the hundred thousand.
+func (s *scanner) behind(id string) (to string, ok bool) {
+	to = id
+	var passed []string
+	for {
+		next, moved := s.moved[to]
+		switch {
+		case !moved:
+			for _, p := range passed {
+				s.moved[p] = to
+			}
+			return to, true
+		case next == "":
+			for _, p := range passed {
+				s.moved[p] = ""
+			}
+			return "", false
+		case len(passed) > len(s.moved):
+			// They lead in a circle, and so nowhere: what names one of them is an orphan.
+			for _, p := range passed {
+				delete(s.moved, p)
+			}
+			return id, true
+		}
+		passed = append(passed, to)
+		to = next
+	}
 }
 
 // usage adds what a message cost.

@@ -185,6 +185,40 @@ func TestLinesThatMoveTheHead(t *testing.T) {
 	}
 }
 
+// However many of such lines lead to each other, or in a circle, reading takes time in
+// their number.
+func TestLongWaysOfTheHead(t *testing.T) {
+	const n = 50_000
+	lines := []string{header, `{"type":"message","id":"m","parentId":null,"message":{"role":"user","content":"m"}}`}
+	for i := range n { // each to the one before it, and the other way round, and in a circle
+		lines = append(lines,
+			fmt.Sprintf(`{"type":"leaf","id":"a%d","targetId":"a%d"}`, i, i-1),
+			fmt.Sprintf(`{"type":"leaf","id":"b%d","targetId":"b%d"}`, i, i+1),
+			fmt.Sprintf(`{"type":"leaf","id":"c%d","targetId":"c%d"}`, i, (i+1)%n),
+		)
+	}
+	lines = append(lines, `{"type":"leaf","id":"a-1","targetId":"m"}`, fmt.Sprintf(`{"type":"leaf","id":"b%d","targetId":""}`, n))
+	for i := range n {
+		lines = append(lines, fmt.Sprintf(`{"type":"message","id":"x%d","parentId":"%c%d","message":{"role":"user","content":"x"}}`, i, "abc"[i%3], i))
+	}
+	s := open(t, written(t, lines...))
+	parents := map[string]int{}
+	for _, o := range outline(t, s, only(t, s)) {
+		if o.ParentID != nil {
+			parents[*o.ParentID]++
+		}
+	}
+	// Those of a hang on m; those of b are roots, and those of c orphans, below the header
+	// with m.
+	if diff := cmp.Diff(map[string]int{"m": (n + 2) / 3, "S": 1 + (n+1)/3 + n/3}, parents); diff != "" {
+		t.Error(diff)
+	}
+	r, _, err := s.Report(t.Context(), "S")
+	if err != nil || r.Orphans != n/3 {
+		t.Errorf("%d orphans, %v", r.Orphans, err)
+	}
+}
+
 // Files from before there were links are chained in the order of their lines.
 func TestTheFirstVersion(t *testing.T) {
 	s := open(t, written(t, `{"type":"session","id":"S","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/srv/demo","provider":"acme"}`,
