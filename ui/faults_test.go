@@ -333,3 +333,20 @@ func TestTheFooterBeginsWithWhatAppliesToTheSelection(t *testing.T) {
 	d = open(t, o, 200, 60).press("6", "w", "h").shows("y copy target's id").press("y").says(", the execution that the entry is for")
 	d.press("l").shows("y copy parent's id").press("y").says("copied order-1, the parent")
 }
+
+// Reading again when somebody asked for it says what came of it, though it was said
+// before; the page about the store says it as long as it is so.
+func TestReadingAgainSaysWhyNot(t *testing.T) {
+	o := openMemory(t)
+	seedExecutions(t, o.Executions)
+	l := &locked{ExecutionStore: o.Executions}
+	o.Executions, o.Trees = l, nil
+	d := open(t, o, 160, 60).advance(time.Second)
+	l.held = true
+	d.press("R").says("the store is busy")
+	d.advance(time.Minute).press("%").advance(time.Minute).hides("R tries again") // the panes' own tries are not said
+	d.press("R").says("the store is busy")
+	d.advance(saidFor).press("i").shows("unread", "the store is busy").press("esc")
+	l.held = false
+	d.press("R").says("reading again").advance(time.Minute).press("i").hides("unread", "the store is busy")
+}

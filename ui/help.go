@@ -156,6 +156,12 @@ func aboutStore(m *Model) *overlay {
 		}
 		put("executions", text)
 	}
+	if m.live.err != nil {
+		put("lost", m.reason(m.live.err))
+	}
+	if err := m.again.err; err != nil && (m.live.err == nil || err.Error() != m.live.err.Error()) {
+		put("unread", m.reason(err))
+	}
 	if m.counts.known {
 		put("counts", m.counts.summary())
 	}

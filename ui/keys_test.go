@@ -283,3 +283,15 @@ func TestAHighEntryShowsItsName(t *testing.T) {
 		d.press("down")
 	}
 }
+
+// What is too much to look for is not taken, and that is said.
+func TestAPasteThatIsTooLongIsSaid(t *testing.T) {
+	for _, key := range []string{"?", ":", "J"} {
+		d := open(t, seeded(t), 80, 24).press(key)
+		typed := d.m.overlay.(*picker).input.Text()
+		d.paste(strings.Repeat("x", 5000)).says("5,000 bytes are too many to look for; nothing was taken")
+		if got := d.m.overlay.(*picker).input.Text(); got != typed {
+			t.Errorf("%s: %q", key, got)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"treering/internal/term"
+	"treering/treeview"
 	"treering/ui/field"
 	"treering/ui/paint"
 )
@@ -143,8 +144,12 @@ func (p *picker) first() int {
 }
 
 func (p *picker) paste(m *Model, text string) tea.Cmd {
-	if p.waiting == "" && p.input.Insert(text) {
+	switch {
+	case p.waiting != "":
+	case p.input.Insert(text):
 		p.refill(m)
+	default:
+		m.refused(treeview.Grouped(int64(len(text))) + " bytes are too many to look for; nothing was taken")
 	}
 	return nil
 }

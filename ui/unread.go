@@ -23,6 +23,7 @@ type retryState struct {
 	err     error // what the header tells of
 	pending bool
 	wait    time.Duration
+	asked   bool // somebody wants to know: what fails is said, though it was said before
 
 	slow    bool // what is being read gave no answer for a while
 	mark    int  // of what is being read
@@ -37,12 +38,20 @@ const slowAfter = time.Second
 // unread notes that a reading failed, where it is looked for to be tried again,
 // and says so; the same error of another try is not said anew.
 func (m *Model) unread(what string, err error, at *error) {
-	same := *at != nil && (*at).Error() == err.Error()
-	*at = err
+	same := *at != nil && (*at).Error() == err.Error() && !m.again.asked
+	*at, m.again.asked = err, false
 	if !same {
 		m.failed(what, err)
 		m.status.ofRead = true
 	}
+}
+
+// readAgain reads everything on the screen again, and says what cannot be read even if
+// it was said before.
+func readAgain(m *Model, _ string) tea.Cmd {
+	m.say("reading again")
+	m.again.asked = m.again.err != nil
+	return m.refresh()
 }
 
 // passing reports whether an error may be gone at the next try.
@@ -95,7 +104,7 @@ func (m *Model) retry() tea.Cmd {
 	}
 	r.err = failed
 	if failed == nil {
-		r.wait = 0
+		r.wait, r.asked = 0, false
 		if m.status.ofRead {
 			m.unsay()
 		}
