@@ -141,7 +141,11 @@ func (a *app) checkSources(ctx context.Context, o *locate.Opened, r *check.Repor
 			said = append(slices.Clone(said), foreign.Warning{Text: fmt.Sprintf("and %d more", report.Dropped)})
 		}
 		for _, w := range said {
-			f := check.Finding{Kind: check.Source, Severity: check.Warning, Table: cmp.Or(w.Table, "lines"), ID: w.ID, In: h.ID, Message: w.Text}
+			table := "lines"
+			if w.Place.Line == 0 {
+				table = "rows"
+			}
+			f := check.Finding{Kind: check.Source, Severity: check.Warning, Table: cmp.Or(w.Table, table), ID: w.ID, In: h.ID, Message: w.Text}
 			if w.Place != (foreign.Place{}) {
 				f.Message = w.Place.String() + ": " + w.Text
 			}

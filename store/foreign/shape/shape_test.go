@@ -3,6 +3,7 @@ package shape
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -153,4 +154,48 @@ func TestLines(t *testing.T) {
 			t.Errorf("%s has the shape", line)
 		}
 	}
+}
+
+// Names that are no text, or are not there, hide neither their rows nor others.
+func TestTablesWithNamesThatAreNoText(t *testing.T) {
+	for _, c := range []struct{ name, table string }{
+		{"numbered", "CREATE TABLE n (session_id, id, parent_id, kind, data)"},
+		{"without row numbers", "CREATE TABLE n (session_id, id, parent_id, kind, data, PRIMARY KEY (session_id, id)) WITHOUT ROWID"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t, c.table+`;
+INSERT INTO n VALUES ('s', 'a', NULL, 'k', '{"text":"a"}'), ('s', x'fffe', 'a', 'k', '{"text":"b"}'), ('s', 'c', x'fffe', 'k', x'00ff'), (x'ff', 'd', NULL, 'k', '{"text":"d"}'), ('', 'e', NULL, 'k', '{"text":"e"}')`)
+			want := map[string][]string{
+				"s":      {"a k: a", "\ufffd<a k: b", "c<\ufffd k: \x00\ufffd"},
+				"\ufffd": {"d k: d"},
+				"":       {"e k: e"},
+			}
+			heads, err := s.Heads(t.Context())
+			if err != nil || len(heads) != len(want) {
+				t.Fatalf("%+v, %v", heads, err)
+			}
+			for _, h := range heads {
+				got := tree(t, s, h.ID)
+				slices.Sort(got)
+				slices.Sort(want[h.ID])
+				if diff := cmp.Diff(want[h.ID], got); diff != "" {
+					t.Errorf("%q: %s", h.ID, diff)
+				}
+				page, err := s.ListNodes(t.Context(), h.ID, store.PageRequest{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, n := range page.Items {
+					if raw := n.Data.Get("raw"); raw.Get("kind") != `"k"` || strings.Contains(string(raw.Get("data")), "text") && raw.At("data", "text") != n.Data.Get("title") {
+						t.Errorf("%q: %s", n.ID, n.Data)
+					}
+				}
+			}
+		})
+	}
+	s := made(t, `CREATE TABLE n (session_id, id, parent_id, kind, data); INSERT INTO n VALUES (NULL, 'a', NULL, 'k', '{}'), ('', 'b', 'a', 'k', '{}')`)
+	if diff := cmp.Diff([]string{"a k: k a", "b<a k: k b"}, tree(t, s, "")); diff != "" {
+		t.Error(diff)
+	}
+	storetest.TestTreeReading(t, s)
 }

@@ -24,13 +24,23 @@ type tables struct {
 	rowid                                  bool   // the number of a row can be asked for
 }
 
-// in is the session of a row as it is compared. Its column may hold numbers and have
-// no type that says so; where rows have no number the key itself has to find them.
-func (t tables) in() string {
+// where finds a text of ours, the parameter with that number, in a column. The column
+// may hold numbers and have no type that says so; where rows have no number the key
+// itself has to find them. What is found may be more: bytes that are no text, and NULL,
+// are shown as a text that is not theirs, so it is compared once more as it is shown.
+func (t tables) where(column string, parameter int, text string) string {
+	p := fmt.Sprintf("?%d", parameter)
+	found := column + " = " + p
 	if t.rowid {
-		return "CAST(" + t.session + " AS TEXT)"
+		found = "CAST(" + column + " AS TEXT) = " + p
 	}
-	return t.session
+	switch {
+	case text == "":
+		return "(" + found + " OR " + column + " IS NULL)"
+	case strings.Contains(text, "\uFFFD"):
+		return p + " IS NOT NULL" // any
+	}
+	return found
 }
 
 // sessionColumns are what a column is called that names the session of a row.
@@ -171,9 +181,12 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, _ *foreign.Scan) (sca
 		if t.rowid {
 			number, order = "rowid", "rowid"
 		}
-		query := fmt.Sprintf("SELECT %s, %s, %s, length(%s), CASE WHEN length(%s) <= %d THEN %s END, %s FROM %s WHERE %s = ?1 ORDER BY %s",
-			t.id, t.parent, t.kind, t.data, t.data, maxTitled, t.data, number, t.nodes, t.in(), order)
+		query := fmt.Sprintf("SELECT %s, %s, %s, length(%s), CASE WHEN length(%s) <= %d THEN %s END, %s, %s FROM %s WHERE %s ORDER BY %s",
+			t.id, t.parent, t.kind, t.data, t.data, maxTitled, t.data, number, t.session, t.nodes, t.where(t.session, 1, h.ID), order)
 		err := foreign.Each(conn, query, func(s *sqlite.Stmt) { s.BindText(1, h.ID) }, func(row *sqlite.Stmt) error {
+			if foreign.Text(row, 6) != h.ID {
+				return nil
+			}
 			text := foreign.Bytes(row, 4)
 			rec := foreign.Record{ID: foreign.Text(row, 0), Kind: foreign.Title(foreign.Text(row, 2)), Place: foreign.Place{Offset: row.ColumnInt64(5), Length: row.ColumnInt64(3)}}
 			rec.Sum = foreign.SumOf(rec.Kind + "\x00" + string(text))
@@ -207,12 +220,12 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, _ *foreign.Scan) (sca
 // Body implements foreign.Reader: the columns that were recognised.
 func (r *Reader) Body(ctx context.Context, h foreign.Head, rec *foreign.Record) (body store.JSON, err error) {
 	err = r.read(ctx, func(conn *sqlite.Conn, t tables) error {
-		which := t.id + " = ?2"
+		which := t.where(t.session, 1, h.ID) + " AND " + t.where(t.id, 2, rec.ID)
 		if t.rowid {
-			which = "rowid = ?3 AND CAST(" + t.id + " AS TEXT) = ?2"
+			which = "rowid = ?3"
 		}
 		body = ""
-		query := fmt.Sprintf("SELECT %s, %s, %s, %s FROM %s WHERE %s = ?1 AND %s", t.id, t.parent, t.kind, t.data, t.nodes, t.in(), which)
+		query := fmt.Sprintf("SELECT %s, %s, %s, %s, %s FROM %s WHERE %s", t.id, t.parent, t.kind, t.data, t.session, t.nodes, which)
 		err := foreign.Each(conn, query, func(s *sqlite.Stmt) {
 			s.BindText(1, h.ID)
 			s.BindText(2, rec.ID)
@@ -220,7 +233,7 @@ func (r *Reader) Body(ctx context.Context, h foreign.Head, rec *foreign.Record) 
 				s.BindInt64(3, rec.Place.Offset)
 			}
 		}, func(row *sqlite.Stmt) error {
-			if body != "" {
+			if body != "" || foreign.Text(row, 0) != rec.ID || foreign.Text(row, 4) != h.ID {
 				return nil
 			}
 			data := foreign.Value(row, 3)
