@@ -350,3 +350,17 @@ func TestReadingAgainSaysWhyNot(t *testing.T) {
 	l.held = false
 	d.press("R").says("reading again").advance(time.Minute).press("i").hides("unread", "the store is busy")
 }
+
+// A file that was replaced is not followed to, and so what leads to it is named; R does
+// not.
+func TestAReplacedFileSaysWhatOpensIt(t *testing.T) {
+	err := fmt.Errorf("shop.db: another file was put in its place; open it again: %w", store.ErrSourceChanged)
+	o := openMemory(t)
+	d := open(t, o, 160, 40).shows("writable · live")
+	d.send(storeNews{Err: err, Since: noon})
+	d.shows("writable · replaced, o opens it", "(o does)").hides("R tries again")
+	o.Info.Writable = false
+	d = open(t, o, 160, 40)
+	d.send(storeNews{Err: err, Since: noon})
+	d.shows("read-only · lost since 12:00:00", "(R tries again)")
+}

@@ -267,6 +267,8 @@ func (m *Model) headerLine(w int) string {
 	switch {
 	case m.live.off:
 		live, liveStyle = term.Lit("not followed, "+m.keyFor("reload")+" reads"), t.Warn
+	case m.replaced(m.live.err):
+		live, liveStyle = term.Lit("replaced, "+m.keyFor("stores")+" opens it"), t.Error
 	case m.live.err != nil:
 		live, liveStyle = term.Lit("lost since "+m.live.lost.In(m.zone).Format("15:04:05")), t.Error
 	case m.again.err != nil && errors.Is(m.again.err, store.ErrBusy):

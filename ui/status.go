@@ -77,6 +77,8 @@ func (m *Model) failed(what string, err error) {
 	s := what + ": " + m.reason(err)
 	switch {
 	case errors.Is(err, store.ErrClosed):
+	case m.replaced(err):
+		s += " (" + m.keyFor("stores") + " does)"
 	case errors.Is(err, store.ErrOutcomeUnknown):
 		s += " (" + m.keyFor("reload") + " reads the store again)"
 	default:

@@ -157,6 +157,12 @@ func (m *Model) watch() tea.Cmd {
 	})
 }
 
+// replaced reports whether an error says that another file lies where the one that is
+// written to was. It is not followed by itself: only opening it anew leads to it.
+func (m *Model) replaced(err error) bool {
+	return m.info.Writable && errors.Is(err, store.ErrSourceChanged)
+}
+
 // reason is an error in words. What was open once needs no look at its spelling.
 func (m *Model) reason(err error) string { return whyUnread(m.info.Name, err) }
 
