@@ -211,3 +211,12 @@ func TestTooMuchForTheClipboard(t *testing.T) {
 		t.Error("it went to the terminal all the same")
 	}
 }
+
+// A match that cannot be scrolled to is shown wrapped, and that is said.
+func TestAMatchTooFarAsideIsShownWrapped(t *testing.T) {
+	d, _ := nodeWith(t, store.JSON(`{"a":"`+strings.Repeat("x", 1<<20+9)+` needle"}`), 80, 24)
+	d.press("4", "W", "/").typed("needle").press("enter").shows("needle").says("too far to the right: long lines are wrapped")
+	if !d.m.detail.view.Wrapped() {
+		t.Error("lines are cut")
+	}
+}

@@ -110,7 +110,10 @@ func foundInDetail(ctx context.Context, gen int, run func(context.Context) (json
 		d.rev++
 		d.find.missed = !ok
 		if ok {
-			d.view.Show(hit)
+			cut := !d.view.Wrapped()
+			if d.view.Show(hit); cut && d.view.Wrapped() {
+				m.say("the match is too far to the right: long lines are wrapped")
+			}
 		} else if d.find.input == nil {
 			m.refused("nothing here has “" + d.view.Query() + "”")
 		}

@@ -328,7 +328,11 @@ func (m *Model) statusLines(w int) (said, rest string) {
 		return put(text), ""
 	}
 	parts := lines(text, max(w-2, 1))
-	return put(parts[0]), put(term.Join(term.Spaces(1), parts[1:]...))
+	more := text.Cut(parts[0].Width(), text.Width())
+	if strings.HasPrefix(more.String(), " ") {
+		more = more.Cut(1, more.Width())
+	}
+	return put(parts[0]), put(more)
 }
 
 // keysLine names the keys that are of most use here.

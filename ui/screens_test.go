@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/exp/golden"
 
@@ -131,6 +132,12 @@ func TestALongMessageTakesTwoLines(t *testing.T) {
 	if got := keys(); !strings.HasSuffix(got, "…") || line(22) == got {
 		t.Errorf("%q", got)
 	}
+	d.send(tea.WindowSizeMsg{Width: 40, Height: 12})
+	d.m.refused("name branch: not in the navigator; it is for the tree (2), ancestry (3), detail (4)")
+	if got, want := strings.Join(strings.Split(d.text(), "\n")[10:12], "\n"), " name branch: not in the navigator; it\n is for the tree (2), ancestry (3), de…"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	d.send(tea.WindowSizeMsg{Width: 80, Height: 24})
 	d.m.say("short")
 	if got := keys(); got != was {
 		t.Errorf("%q, want %q", got, was)
