@@ -18,7 +18,12 @@ func WriteFile(path string, replace bool, write func(io.Writer) error) (err erro
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		// The name in the error is one that nobody has chosen.
+		var at *fs.PathError
+		if errors.As(err, &at) {
+			err = at.Err
+		}
+		return fmt.Errorf("write %s: no file can be made in %s: %w", path, filepath.Dir(path), err)
 	}
 	defer func() {
 		if err != nil {
