@@ -1,13 +1,9 @@
 package cli
 
 import (
-	"bytes"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"treering/internal/testfiles"
 )
@@ -49,40 +45,4 @@ func TestDemoInto(t *testing.T) {
 	w.store = ""
 	foreign := testfiles.Copy(t, "harel-shop.db")
 	w.fails(exitUsage, "--rw opens it for writing", "demo", "--into", foreign)
-}
-
-// The running demo works on any store that can be written, beside another one, and an
-// interrupt ends it as it should.
-func TestDemoHeadless(t *testing.T) {
-	w := ours(t, nil)
-	// Processes of their own: within one, a file is open only once.
-	var running []*exec.Cmd
-	var outs, errs [2]bytes.Buffer
-	for i := range outs {
-		cmd := w.child("demo", "--headless", "--rate", "200", "--json")
-		cmd.Stdout, cmd.Stderr = &outs[i], &errs[i]
-		must(t, cmd.Start())
-		running = append(running, cmd)
-	}
-	for deadline := time.Now().Add(time.Minute); ; {
-		if n := lineCount(w.ok("executions", "--status", "DONE", "--json")); len(n) > 1 || time.Now().After(deadline) {
-			break
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	for i, cmd := range running {
-		must(t, cmd.Process.Signal(os.Interrupt))
-		if err := cmd.Wait(); err != nil || errs[i].Len() > 0 || !strings.Contains(outs[i].String(), `"problems":0`) {
-			t.Errorf("%v %q %q", err, outs[i].String(), errs[i].String())
-		}
-	}
-	if out := w.ok("executions", "--json"); !strings.Contains(out, "demo-order-") {
-		t.Errorf("no order runs: %s", out)
-	}
-	w.fails(exitUsage, "--still or --headless", "demo", "--still", "--headless")
-	w.fails(exitUsage, "--rate takes a number", "demo", "--rate", "-3")
-	w.fails(exitUsage, "--executions takes a number", "demo", "--executions", "0")
-	w.fails(exitUsage, "with --headless", "demo")
-	foreign := on(t, "harel-shop.db")
-	foreign.fails(exitUsage, "--rw", "demo", "--headless")
 }
