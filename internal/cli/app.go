@@ -37,6 +37,7 @@ type app struct {
 	filters  []string // of the lists
 
 	screen screenFlags
+	keys   keyring
 
 	storeGiven  bool
 	prefixGiven bool

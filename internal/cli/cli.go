@@ -32,6 +32,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 
 // run executes one command line.
 func (a *app) run(ctx context.Context, args []string) int {
+	a.keys.given(args, a.env)
 	a.out = newOutput(ctx, a.stdout)
 	root := a.rootCommand()
 	root.SetArgs(args)
@@ -56,7 +57,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 	code := exitCode(err)
 	if code != exitDone && code != exitFound {
-		report(a.stderr, err)
+		report(a.stderr, err, a.keys.hide)
 	}
 	return code
 }

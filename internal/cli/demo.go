@@ -52,7 +52,7 @@ treering -s demo.db demo --headless`,
 			case a.storeGiven && watched && !f.still:
 				return a.withStore(ctx, writing, func(o *locate.Opened) error { return a.exploreRunning(ctx, o, &f, false) })
 			case a.storeGiven:
-				return usagef("demo runs on a store with a terminal, or with --headless; to seed one write: treering demo --into %q", a.store)
+				return usagef("demo runs on a store with a terminal, or with --headless; to seed one write: treering demo --into %q", locate.Redact(a.store))
 			case a.prefixGiven:
 				return usagef("demo opens a store of its own, which has one set of tables; --prefix goes with -s or --into")
 			}

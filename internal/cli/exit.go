@@ -84,9 +84,9 @@ func exitCode(err error) int {
 // maxErrorCells bounds the error line: an id may be long.
 const maxErrorCells = 2000
 
-// report writes the one line that says what went wrong.
-func report(w io.Writer, err error) {
-	text := err.Error()
+// report writes the one line that says what went wrong, without what hide takes out.
+func report(w io.Writer, err error, hide func(string) string) {
+	text := hide(err.Error())
 	if errors.Is(err, context.Canceled) && !errors.Is(err, store.ErrOutcomeUnknown) {
 		text = "interrupted"
 	}

@@ -82,15 +82,18 @@ func TestReport(t *testing.T) {
 			"treering: outcome unknown: the write was handed over before the wait ended (context canceled); reload before trying again\n"},
 	} {
 		var b bytes.Buffer
-		report(&b, tt.err)
+		report(&b, tt.err, shown)
 		same(t, tt.name, b.String(), tt.want)
 	}
 	var b bytes.Buffer
-	report(&b, errors.New(strings.Repeat("x", 1<<20)))
+	report(&b, errors.New(strings.Repeat("x", 1<<20)), shown)
 	if n := b.Len(); n > 2*maxErrorCells {
 		t.Errorf("a long error is %d bytes", n)
 	}
 }
+
+// shown hides nothing.
+func shown(text string) string { return text }
 
 // What is typed wrong is code 2, whichever layer notices.
 func TestUsage(t *testing.T) {
@@ -158,7 +161,7 @@ func TestStoresThatCannotBeOpened(t *testing.T) {
 	for _, tt := range []struct{ says, store string }{
 		{"it does not exist; check the spelling; --create makes a new store", dir + "/missing.db"},
 		{"it is a directory", dir},
-		{"PostgreSQL stores are not built yet", "postgres://ana:secret@db/shop"},
+		{"no kind of store has that scheme", "mysql://ana:secret@db/shop"},
 		{"takes no options", "file:" + dir + "/a.db?mode=ro"},
 	} {
 		w.store = tt.store

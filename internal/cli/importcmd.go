@@ -110,7 +110,7 @@ func (im *importing) all(ctx context.Context, sources []string, target string) e
 		if err != nil {
 			return err
 		}
-		err = im.source(ctx, o, source, target, &done)
+		err = im.source(ctx, o, locate.Redact(source), target, &done)
 		if err = closeAfter(ctx, o, err); err != nil {
 			return errors.Join(err, im.report(done))
 		}

@@ -71,7 +71,7 @@ treering -s shop.db executions --status RUNNING --json`,
 	group("trees", a.sessionsCommand(), a.sessionCommand(), a.treeCommand(), a.nodesCommand(), a.nodeCommand(),
 		a.historyCommand(), a.childrenCommand(), a.appendCommand())
 	group("executions", a.executionsCommand(), a.executionCommand(), a.traceCommand(), a.watchCommand(), a.outboxCommand(), a.spawnsCommand(),
-		a.timersCommand(), a.commitCommand(), a.ackCommand(), a.fireCommand(), a.controlCommand(store.Suspend),
+		a.timersCommand(), a.transportCommand(), a.sendCommand(), a.commitCommand(), a.ackCommand(), a.fireCommand(), a.controlCommand(store.Suspend),
 		a.controlCommand(store.Resume), a.controlCommand(store.CancelGently), a.controlCommand(store.Terminate))
 	root.AddCommand(a.importCommand(), a.exportCommand(), a.checkCommand(), a.purgeCommand())
 	root.SetHelpCommand(a.helpCommand())

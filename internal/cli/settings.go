@@ -57,7 +57,8 @@ func (a *app) openOther(ctx context.Context, locator string, prefix *string) (*l
 		}
 		locator = filepath.Join(home, rest)
 	}
-	return locate.Open(ctx, locator, locate.Options{Prefix: prefix})
+	a.keys.add(locator)
+	return locate.Open(ctx, a.keys.whole(locator), locate.Options{Prefix: prefix})
 }
 
 func (a *app) configCommand() *cobra.Command {

@@ -38,6 +38,9 @@ type Opened struct {
 	Executions store.ExecutionStore
 	Trees      store.TreeStore
 	Watcher    store.Watcher // nil where changes cannot be noticed cheaply
+	// Transport is the queues between harel's workers where they are kept beside the
+	// executions that are open; nil where there are none.
+	Transport store.Transport
 	// Foreign is Trees where they are in the format of another program: it knows their
 	// titles and what is wrong with them. nil otherwise.
 	Foreign  *foreign.Store
@@ -45,6 +48,7 @@ type Opened struct {
 	close    func() error
 	how      func() string // how a database of another program is open
 	db       *sqlite.DB    // nil for memory
+	server   server        // nil for what is on this machine
 	unchosen bool          // of several sets none is open
 	why      string        // why it may be written; "" where the file says
 }
@@ -89,7 +93,8 @@ type Set struct {
 	Missing    []string // companion tables that are not there
 }
 
-// Open opens what the locator names: a path, a file: or sqlite: URL, or memory:.
+// Open opens what the locator names: a path, a file: or sqlite: URL, memory:, or the
+// URL of a server.
 // An existing file always wins over a scheme. What a file is, is found by its
 // contents; one that another program's format is known for is open read-only, and a
 // folder stands for all session files below it. The errors match

@@ -1,6 +1,7 @@
 package locate
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"os"
@@ -35,17 +36,30 @@ func (e *LocatorError) Unwrap() error { return e.Err }
 type target struct {
 	memory bool
 	path   string // of a file
+	server string // the kind of server in the words of people, "" for none
+	url    string // of the server, with its credentials: never shown
+	open   func(ctx context.Context, t target, o Options) (*Opened, error)
 	shown  string // the locator, credentials taken out
 }
 
 // scheme matches what may be the scheme of a URL. One letter is a drive.
 var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+):`)
 
-// servers are the kinds of store that are known but not opened by this version.
-var servers = map[string]string{
-	"postgres": "PostgreSQL", "postgresql": "PostgreSQL",
-	"redis": "Redis", "rediss": "Redis",
-	"rqlite": "rqlite",
+// serverOf fills in what opens the URLs of a scheme; server stays empty where no
+// kind of server has it.
+func (t target) serverOf(scheme, locator string) target {
+	switch scheme {
+	case "postgres", "postgresql":
+		t.server, t.open = "PostgreSQL", openPostgres
+	case "redis", "rediss":
+		t.server, t.open = "Redis", openRedis
+	case "rqlite":
+		t.server, t.open = "rqlite", openRqlite
+	default:
+		return t
+	}
+	t.url = locator
+	return t
 }
 
 // parse decides what a locator names. It looks at the file system, because a
@@ -79,8 +93,8 @@ func parse(locator string) (target, error) {
 		}
 		return target{path: path, shown: shown}, nil
 	default:
-		if server, ok := servers[name]; ok && strings.HasPrefix(rest, "//") {
-			return target{}, &LocatorError{"", server + " stores are not built yet: this version opens SQLite files and memory:", store.ErrNotBuilt}
+		if t := (target{shown: shown}).serverOf(name, locator); t.server != "" && strings.HasPrefix(rest, "//") {
+			return t, nil
 		}
 		if strings.HasPrefix(rest, "//") {
 			return target{}, &LocatorError{shown, "no such file, and no kind of store has that scheme", store.ErrStoreNotFound}
@@ -125,20 +139,4 @@ func windowsPath(path string) string {
 		return path[1:]
 	}
 	return path
-}
-
-// secrets are parameters that hold one, in URLs and in keyword strings.
-var secrets = regexp.MustCompile(`(?i)((?:password|passwd|pass|pwd|passfile|sslpassword|secret|token|apikey|api_key|auth)\s*=\s*)('(?:[^'\\]|\\.)*'?|[^&\s;]*)`)
-
-// Redact takes the credentials out of a locator: whatever stands before the last
-// @ of a URL with an authority, and the values of parameters that hold a secret.
-// A path is returned as it is unless it looks like one of these.
-func Redact(locator string) string {
-	if m := scheme.FindString(locator); m != "" && strings.HasPrefix(locator[len(m):], "//") {
-		head := m + "//"
-		if at := strings.LastIndexByte(locator, '@'); at >= 0 {
-			locator = head + locator[at+1:]
-		}
-	}
-	return secrets.ReplaceAllString(locator, "${1}...")
 }

@@ -32,8 +32,15 @@ func open(ctx context.Context, locator string, o Options) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.memory {
+	switch {
+	case t.memory:
 		return openMemory(t, o)
+	case t.server != "":
+		opened, err := t.open(ctx, t, o)
+		if err != nil {
+			return nil, withoutSecrets(err, t.url)
+		}
+		return opened, nil
 	}
 	return openFile(ctx, t, o)
 }
@@ -251,6 +258,8 @@ func (o *Opened) How() (how, why string) {
 	switch {
 	case o.how != nil:
 		return o.how(), o.Info.Why
+	case o.server != nil:
+		return o.server.How()
 	case o.db == nil:
 		return o.Info.How, o.Info.Why
 	}
@@ -268,6 +277,14 @@ func (o *Opened) How() (how, why string) {
 // Count counts the executions of every set and the live sessions into Info. It
 // reads an index of each, some 30 ms for a million rows, which Open does not spend.
 func (o *Opened) Count(ctx context.Context) error {
+	if o.server != nil {
+		sets, sessions, err := o.server.Count(ctx)
+		if err != nil {
+			return err
+		}
+		o.Info.Sets, o.Info.Sessions = sets, sessions
+		return nil
+	}
 	if o.db != nil {
 		counted, err := o.db.CountSets(ctx)
 		if err != nil {

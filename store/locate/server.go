@@ -1,0 +1,44 @@
+package locate
+
+import (
+	"context"
+	"errors"
+
+	"treering/store"
+)
+
+// server is what an open store on a server tells of itself.
+type server interface {
+	// How says how and why it is open at this moment.
+	How() (how, why string)
+	// Count counts the executions of every set and the live sessions; sessions is nil
+	// where there are no tables for them.
+	Count(ctx context.Context) (sets []Set, sessions *int64, err error)
+}
+
+// notBuilt is the answer for a kind of server that this version does not open.
+func notBuilt(t target) error {
+	return &LocatorError{"", t.server + " stores are not built yet: this version does not open them", store.ErrNotBuilt}
+}
+
+// withoutSecrets is an error that says what err says with the credentials of the
+// locator taken out, wherever they stand.
+func withoutSecrets(err error, locator string) error {
+	if err == nil {
+		return nil
+	}
+	if text := RedactIn(err.Error(), locator); text != err.Error() {
+		return &redactedError{text, err}
+	}
+	return err
+}
+
+// redactedError matches what err matches, and does not lead to what quotes a secret.
+type redactedError struct {
+	text string
+	err  error
+}
+
+func (e *redactedError) Error() string { return e.text }
+
+func (e *redactedError) Is(target error) bool { return errors.Is(e.err, target) }
