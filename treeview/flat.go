@@ -52,7 +52,8 @@ type Flat struct {
 	kept    Set // all that no run hides
 
 	active Ref
-	path   Set // the active node and its ancestors
+	first  Ref // whose way comes first: the active node, or one that was
+	path   Set // that node and its ancestors
 	lifted Set // nodes whose child on the path is not their first
 	lifts  int
 	pathOf uint64 // index version and
@@ -320,10 +321,20 @@ func (f *Flat) Pin(nodes ...Ref) {
 
 // SetActive makes r the active node, 0 none: at every branch the child that
 // leads to it comes first.
-func (f *Flat) SetActive(r Ref) { f.active = r }
+func (f *Flat) SetActive(r Ref) { f.active, f.first = r, r }
+
+// MoveActive makes r the active node as SetActive does, but leaves the order of
+// rows to whoever reads them: the way that came first still does, unless r is
+// further along on it, or there was none. It climbs from r at most to the root.
+func (f *Flat) MoveActive(r Ref) {
+	f.active = r
+	for n := int32(r); n != 0; n = f.x.links[n].parent {
+		if f.first == 0 || Ref(n) == f.first {
+			f.first = r
+			return
+		}
+	}
+}
 
 // Active returns the active node, 0 for none.
 func (f *Flat) Active() Ref { return f.active }
-
-// OnActivePath reports whether r is the active node or one of its ancestors.
-func (f *Flat) OnActivePath(r Ref) bool { return f.path.Has(r) }

@@ -105,8 +105,20 @@ func (w *Widget) ClearFilter() {
 
 // SetActive makes a node the active one, "" none; it may come later.
 func (w *Widget) SetActive(id string) {
-	if w.active != id {
-		w.active = id
+	if w.active != id || w.first != id {
+		w.active, w.first = id, id
 		w.Refresh()
 	}
+}
+
+// MoveActive makes another node of the index the active one, without moving rows
+// under a reader: the order stays unless the node is further along on the way that
+// comes first; see [Flat.MoveActive].
+func (w *Widget) MoveActive(r Ref) {
+	if r == w.flat.active {
+		return
+	}
+	w.flat.MoveActive(r)
+	w.active, w.first = w.flat.x.ID(r), w.flat.x.ID(w.flat.first)
+	w.Refresh()
 }

@@ -22,10 +22,11 @@ type view struct {
 	runs                 int
 	open, closed, pinned map[string]bool
 	active               string
+	first                string // whose way comes first
 
 	x      *Index
 	parent map[string]string
-	kids   map[string][]string // the child on the active path first
+	kids   map[string][]string // the child on the first way first
 	roots  []string
 	odd    map[string]bool // nodes of which something is to be said
 	onPath map[string]bool
@@ -65,6 +66,9 @@ func (v *view) flat() *Flat {
 	if r, ok := v.x.Find(v.active); ok {
 		f.SetActive(r)
 	}
+	if r, ok := v.x.Find(v.first); ok {
+		f.first = r
+	}
 	f.Rebuild()
 	return f
 }
@@ -86,8 +90,8 @@ func (v *view) learn() {
 		v.odd[id] = !v.x.Oddity(r, term.Profile{}).Empty()
 	}
 	v.onPath = map[string]bool{}
-	if _, ok := v.x.Find(v.active); ok {
-		for id, ok := v.active, true; ok; id, ok = v.parent[id] {
+	if _, ok := v.x.Find(v.first); ok {
+		for id, ok := v.first, true; ok; id, ok = v.parent[id] {
 			v.onPath[id] = true
 		}
 	}
@@ -264,6 +268,7 @@ func anyView(t *rapid.T, x *Index) *view {
 	} else {
 		v.active = "nobody"
 	}
+	v.first = v.active
 	v.learn()
 	return v
 }

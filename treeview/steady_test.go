@@ -40,10 +40,13 @@ func viewOf(w *Widget) *view {
 	k := keptBy(w)
 	v := &view{
 		x: f.x, shape: f.shape, filtered: k.filtered, match: k.match, context: k.context, folded: k.folded, runs: f.longest,
-		open: k.open, closed: k.closed, pinned: idsOf(f.x, f.pins), active: "nobody",
+		open: k.open, closed: k.closed, pinned: idsOf(f.x, f.pins), active: "nobody", first: "nobody",
 	}
 	if f.active != 0 {
 		v.active = f.x.ID(f.active)
+	}
+	if f.first != 0 {
+		v.first = f.x.ID(f.first)
 	}
 	v.learn()
 	return v
@@ -208,8 +211,12 @@ func act(t *rapid.T, w *Widget) {
 	case 8:
 		w.FoldSiblings(rapid.Bool().Draw(t, "fold"))
 	case 9:
-		_, id := any()
-		w.SetActive(id)
+		r, id := any()
+		if r != 0 && rapid.Bool().Draw(t, "move") {
+			w.MoveActive(r)
+		} else {
+			w.SetActive(id)
+		}
 	case 10:
 		var s Set
 		for r := range x.Size() {

@@ -12,16 +12,16 @@ func (f *Flat) Rebuild() {
 	}
 }
 
-// trace marks the way from the root to the active node.
+// trace marks the way from the root that comes first.
 func (f *Flat) trace() {
 	x := f.x
-	if f.pathOf == x.version && f.pathTo == f.active {
+	if f.pathOf == x.version && f.pathTo == f.first {
 		return
 	}
-	f.pathOf, f.pathTo, f.lifts = x.version, f.active, 0
+	f.pathOf, f.pathTo, f.lifts = x.version, f.first, 0
 	clear(f.path)
 	clear(f.lifted)
-	for n := int32(f.active); n != 0; n = x.links[n].parent {
+	for n := int32(f.first); n != 0; n = x.links[n].parent {
 		f.path.Add(Ref(n))
 		if p := x.links[n].parent; x.links[p].first != n {
 			f.lifted.Add(Ref(p))
@@ -31,7 +31,7 @@ func (f *Flat) trace() {
 }
 
 // firstChild and nextSibling are the order in which rows are made: that of the
-// index, but for the children on the active path, which come first.
+// index, but for the children on the way that comes first.
 func (f *Flat) firstChild(p int32) int32 {
 	n := f.x.links[p].first
 	if f.lifts > 0 && f.lifted.Has(Ref(p)) {

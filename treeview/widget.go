@@ -18,6 +18,7 @@ type Widget struct {
 	stale  bool   // nodes came after the rows were made
 	rowed  int    // index size when they were made
 	active string // id of the active node, which may not have come yet
+	first  string // id of the node whose way comes first
 	tags   tags
 
 	version uint64
@@ -86,9 +87,12 @@ func (w *Widget) Settle() {
 // Refresh makes the rows anew and keeps the cursor where it is in the window.
 func (w *Widget) Refresh() {
 	f := w.flat
-	f.active = 0
+	f.SetActive(0)
 	if w.active != "" {
 		f.active, _ = f.x.Find(w.active)
+	}
+	if w.first != "" {
+		f.first, _ = f.x.Find(w.first)
 	}
 	f.Pin(w.pinned()...)
 	f.Rebuild()

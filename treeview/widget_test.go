@@ -1,6 +1,7 @@
 package treeview
 
 import (
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -218,4 +219,49 @@ func TestMarksAndNamesRideOnTheirNodes(t *testing.T) {
 	if said("b") != "  [main]  [old]" {
 		t.Errorf("in another index b is said to be %q", said("b"))
 	}
+}
+
+// The active node moves; rows do only where it is further along on the first way.
+func TestTheOrderStaysWhileTheActiveNodeMoves(t *testing.T) {
+	x := New(ByID)
+	add := func(id, parent string) Ref {
+		e := Entry{ID: id, Kind: "k"}
+		if parent != "" {
+			e.Parent = &parent
+		}
+		r, _ := x.Add(e)
+		return r
+	}
+	add("r", "")
+	add("a", "r")
+	b := add("b", "r")
+	w := NewWidget(x, Runs)
+	w.SetHeight(20)
+	check := func(want string, active Ref) {
+		t.Helper()
+		var got []string
+		for i := range w.Flat().Len() {
+			got = append(got, x.ID(w.Flat().At(i)))
+		}
+		if s := strings.Join(got, " "); s != want || w.Flat().Active() != active {
+			t.Errorf("rows %s with %d active, want %s with %d", s, w.Flat().Active(), want, active)
+		}
+	}
+	w.MoveActive(b)
+	check("r b a", b)
+	a1 := add("a1", "a")
+	w.Grow()
+	w.MoveActive(a1)
+	check("r b a a1", a1)
+	b0, b1 := add("b0", "b"), add("b1", "b")
+	w.Grow()
+	w.MoveActive(b1)
+	check("r b b1 b0 a a1", b1)
+	w.MoveActive(b0)
+	w.SetIndex(x)
+	check("r b b1 b0 a a1", b0)
+	w.SetActive("a1")
+	check("r a a1 b b0 b1", a1)
+	w.SetActive("")
+	check("r a a1 b b0 b1", 0)
 }

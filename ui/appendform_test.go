@@ -216,7 +216,7 @@ func TestAWriteIsLeftToItself(t *testing.T) {
 	d.shows("writing… esc leaves it to itself").press("y", "T").asks("writing").press("esc").asksNothing().says("still writing")
 	d.press("j").run(cmd)
 	d.says("appended").shows("slow one")
-	if d.node() != "n2" {
+	if d.node() != "n4" {
 		t.Errorf("the cursor went to %s", d.node())
 	}
 	if d.m.writes.drafts[appendDraft] != nil {

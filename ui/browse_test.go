@@ -107,7 +107,7 @@ func TestFoldingAFamily(t *testing.T) {
 func TestOthersWritesAppearWithoutMovingTheSelection(t *testing.T) {
 	ctx := context.Background()
 	o := seeded(t)
-	d := open(t, o, 120, 30).press("2", "j", "j", "j")
+	d := open(t, o, 120, 30).press("2", "G")
 	if d.node() != "n3" {
 		t.Fatalf("on %s", d.node())
 	}
@@ -168,7 +168,7 @@ func TestNodesThatSortBeforeTheLastPageAreFoundToo(t *testing.T) {
 	appendNode(t, o.Trees, "s", "a-first", "m0003", "run", "sorts first")
 	d.changed().shows("2,501 nodes, 2 heads", "sorts first")
 	d.press("2", "G")
-	if d.node() != "m2499" {
+	if d.node() != "a-first" {
 		t.Errorf("the last row is %s", d.node())
 	}
 	d.press("3", "G", "enter")
@@ -377,5 +377,38 @@ func TestCopyingAnID(t *testing.T) {
 	d.says("copied n1")
 	if len(d.raw) != 1 || !strings.HasPrefix(d.raw[0], "\x1b]52;c;") {
 		t.Errorf("sent %q", d.raw)
+	}
+}
+
+// The way to the newest head comes first at every fork. While the tree grows, it stays
+// the first as long as it goes on; what comes elsewhere moves no rows.
+func TestTheActivePathComesFirst(t *testing.T) {
+	o := seeded(t)
+	d := open(t, o, 120, 30).press("2", "G")
+	order := func(want string) {
+		t.Helper()
+		if got := strings.Join(d.rows(), " "); got != want {
+			t.Errorf("rows %s, want %s", got, want)
+		}
+		if d.node() != "n3" {
+			t.Errorf("the cursor went to %s", d.node())
+		}
+	}
+	order("n0 n1 n4 n2 n3")
+	appendNode(t, o.Trees, "example", "n5", "n4", "run", "further on")
+	appendNode(t, o.Trees, "example", "n4a", "n4", "run", "beside it")
+	d.changed()
+	order("n0 n1 n4 n5 n4a n2 n3")
+	appendNode(t, o.Trees, "example", "n9", "n2", "run", "elsewhere")
+	d.changed()
+	order("n0 n1 n4 n5 n4a n2 n3 n9")
+	appendNode(t, o.Trees, "example", "n9a", "n5", "run", "on again")
+	d.changed()
+	order("n0 n1 n4 n5 n9a n4a n2 n3 n9")
+	// Opened anew, the newest head has the first way.
+	appendNode(t, o.Trees, "example", "nz", "n9", "run", "the newest")
+	d = open(t, o, 120, 30).press("2")
+	if got := strings.Join(d.rows(), " "); got != "n0 n1 n2 n9 nz n3 n4 n4a n5 n9a" {
+		t.Errorf("rows %s", got)
 	}
 }

@@ -28,8 +28,8 @@ func (d *driver) sides() string {
 
 func TestTwoNodesAreCompared(t *testing.T) {
 	d := open(t, forked(t), 120, 40).press("2", "c").says("nothing is marked")
-	d.press("j", "j", "j", "j", "m").says("mark A is on node n4").shows("make bench", "<A>")
-	d.press("c").says("the same").press("G", "c").shows("Compare", "common ancestor: n3", "A is 1 step ahead of it, B 2 steps", "the first difference is at step 1", `"exit": 0`)
+	d.press("G", "m").says("mark A is on node n4").shows("make bench", "<A>")
+	d.press("c").says("the same").press("k", "c").shows("Compare", "common ancestor: n3", "A is 1 step ahead of it, B 2 steps", "the first difference is at step 1", `"exit": 0`)
 	if got := d.sides(); got != "run make bench<> | >ask make -j2 | >run deploy" && got != "run make bench~ask make -j2 | >run deploy" {
 		t.Errorf("steps %s", got)
 	}
@@ -79,7 +79,7 @@ func TestExecutionsAndStepsAreCompared(t *testing.T) {
 func TestCompareScreens(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {200, 60}, {40, 12}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
-			golden.RequireEqual(t, open(t, forked(t), size[0], size[1]).press("2", "j", "j", "j", "j", "m", "G", "c").advance(time.Second).text())
+			golden.RequireEqual(t, open(t, forked(t), size[0], size[1]).press("2", "G", "m", "k", "c").advance(time.Second).text())
 		})
 	}
 }
@@ -130,7 +130,7 @@ func TestNodesOfDifferentRootsHaveNothingInCommon(t *testing.T) {
 func TestKeysMoveAlongBranches(t *testing.T) {
 	d := open(t, forked(t), 120, 40).press("2", "}")
 	for _, step := range []struct{ key, node string }{
-		{"j", "n4"}, {"'", "n5"}, {"\"", "n4"}, {"^", "n3"}, {";", "n4"}, {";", "n6"}, {",", "n4"}, {"H", "n6"}, {"^", "n3"}, {"{", "n3"},
+		{"j", "n5"}, {"'", "n4"}, {"\"", "n5"}, {"^", "n3"}, {";", "n6"}, {";", "n4"}, {",", "n6"}, {"H", "n6"}, {"^", "n3"}, {"{", "n3"},
 	} {
 		if got := d.press(step.key).node(); got != step.node {
 			t.Errorf("%s went to %s, want %s", step.key, got, step.node)
@@ -146,7 +146,7 @@ func TestKeysMoveAlongBranches(t *testing.T) {
 		t.Errorf("%d rows", n)
 	}
 	d.press("j", "_")
-	if got := strings.Join(d.rows(), " "); got != "n0 n1 n2 n3 n4 n5" {
+	if got := strings.Join(d.rows(), " "); got != "n0 n1 n2 n3 n5 n4" {
 		t.Errorf("rows %s", got)
 	}
 }

@@ -48,18 +48,18 @@ func (d *driver) rows() []string {
 
 func TestTheTreeIsFilteredWithItsAncestorsElided(t *testing.T) {
 	for text, want := range map[string]string{
-		"make":                    "n3 n4 n5",
+		"make":                    "n3 n5 n4",
 		"bench":                   "n4",
 		"kind:ask or deploy":      "n5 n6",
 		"data.exit=2":             "n3",
 		"data.user.label=first":   "n4",
 		"since:10m":               "n1 n3",
-		"heads()":                 "n4 n6",
+		"heads()":                 "n6 n4",
 		"forks()":                 "n3",
-		"depth>3 not kind:ask":    "n4 n6",
-		"depth>3 data.exit=0":     "n4 n5 n6",
-		"descendants(n3) make":    "n3 n4 n5",
-		"parent:n3":               "n4 n5",
+		"depth>3 not kind:ask":    "n6 n4",
+		"depth>3 data.exit=0":     "n5 n6 n4",
+		"descendants(n3) make":    "n3 n5 n4",
+		"parent:n3":               "n5 n4",
 		"nothing-at-all-like-it1": "",
 	} {
 		d := open(t, forked(t), 120, 30).press("2", "/").typed(text)
@@ -89,7 +89,7 @@ func TestAFilteredTreeGrows(t *testing.T) {
 	appendNode(t, o.Trees, "s", "n7", "n6", "run", "make install")
 	appendNode(t, o.Trees, "s", "n8", "n6", "run", "other")
 	d.changed().advance(time.Minute).shows("make install", "4 of 9")
-	if got := strings.Join(d.rows(), " "); got != "n3 n4 n5 n7" {
+	if got := strings.Join(d.rows(), " "); got != "n3 n5 n7 n4" {
 		t.Errorf("rows %s", got)
 	}
 	d.press("esc")
@@ -112,11 +112,11 @@ func TestMatchesAreGoneThroughInTheWholeTree(t *testing.T) {
 	for range 4 {
 		seen = append(seen, d.press("n").node())
 	}
-	if got := strings.Join(seen, " "); got != "n3 n4 n5 n3" {
+	if got := strings.Join(seen, " "); got != "n3 n5 n4 n3" {
 		t.Errorf("went to %s", got)
 	}
 	d.says("round the end")
-	if got := d.press("N").node(); got != "n5" {
+	if got := d.press("N").node(); got != "n4" {
 		t.Errorf("back to %s", got)
 	}
 }
@@ -167,7 +167,7 @@ func TestAFilterThatIsOvertaken(t *testing.T) {
 	for i := len(late) - 1; i >= 0; i-- {
 		late[i]()
 	}
-	if got := strings.Join(d.rows(), " "); got != "n3 n4 n5" {
+	if got := strings.Join(d.rows(), " "); got != "n3 n5 n4" {
 		t.Errorf("rows %s", got)
 	}
 }

@@ -17,7 +17,7 @@ func TestLongRunsAreOneRowUntilTheyAreUnfolded(t *testing.T) {
 		appendNode(t, o.Trees, "s", fmt.Sprintf("m%02d", i), fmt.Sprintf("m%02d", i-1), "run", fmt.Sprintf("step %d.", i))
 	}
 	appendNode(t, o.Trees, "s", "x00", "m20", "run", "branch")
-	d := open(t, o, 120, 30).press("2")
+	d := open(t, o, 120, 60).press("2")
 	d.shows("… 19 steps", "step 20.", "step 21.", "branch", "… 17 steps", "step 39.").hides("step 5.", "step 30.")
 	d.press("j").shows("›┆ … 19 steps", "nothing is selected")
 	d.press("a").says("no node is selected")
@@ -29,11 +29,11 @@ func TestLongRunsAreOneRowUntilTheyAreUnfolded(t *testing.T) {
 		t.Errorf("unfolding the run leads to %s", d.node())
 	}
 	// Jumping into a run shows what lies around.
-	d.press("G", "k", "k")
+	d.press("G")
 	if d.node() != "m39" {
 		t.Fatalf("on %s", d.node())
 	}
-	d.press("3", "j", "j", "j", "j", "enter").shows("… 12 steps", "│ │ ○ run     step 34.", "│›│ ○ run     step 35.", "│ │ ○ run     step 36.")
+	d.press("3", "j", "j", "j", "j", "enter").shows("… 12 steps", "│   ○ run     step 34.", "│›  ○ run     step 35.", "│   ○ run     step 36.")
 	if d.node() != "m35" {
 		t.Errorf("jumped to %s", d.node())
 	}

@@ -177,6 +177,7 @@ func (r nodesRead) apply(m *Model) tea.Cmd {
 		x.SetPartial(false)
 		t.loading, t.told.bad = false, r.bad
 		m.screen.bars()
+		t.aim()
 		t.widget.Settle()
 		if a := t.told.active; a != 0 && t.want == "" && !t.told.strict && t.widget.Select(x.ID(a)) {
 			t.told.strict = true
@@ -191,6 +192,19 @@ func (r nodesRead) apply(m *Model) tea.Cmd {
 		t.touch()
 	}
 	return tea.Batch(next, t.refilter(m), t.landed(m))
+}
+
+// aim makes the head that the store's program would go on from the active one, or
+// else the newest: the way there comes first at every fork. A head that comes later
+// elsewhere leaves the rows in their order until the tree is opened again.
+func (t *treePane) aim() {
+	head := t.told.active
+	if head == 0 {
+		head = t.widget.Index().LastHead()
+	}
+	if head != 0 {
+		t.widget.MoveActive(head)
+	}
 }
 
 func (t *treePane) fail(m *Model, err error) {
