@@ -140,34 +140,62 @@ func (j JSON) Members() iter.Seq2[string, JSON] {
 // rawMembers is Members with the keys as they stand in the text, quoted.
 func (j JSON) rawMembers() iter.Seq2[JSON, JSON] {
 	return func(yield func(JSON, JSON) bool) {
+		for at := range j.spans() {
+			if !yield(j[at.key:at.keyEnd], j[at.from:at.end]) {
+				return
+			}
+		}
+	}
+}
+
+// span is where one member stands in the text of an object: its quoted key, and its
+// value.
+type span struct{ key, keyEnd, from, end int }
+
+// spans yields where the members of an object stand.
+func (j JSON) spans() iter.Seq[span] {
+	return func(yield func(span) bool) {
 		s := string(j)
 		i := skipSpace(s, 0)
 		if i >= len(s) || s[i] != '{' {
 			return
 		}
 		for i = skipSpace(s, i+1); i < len(s) && s[i] == '"'; {
-			sc := scanner{src: s}
-			keyEnd, err := scanString(s, i)
-			if err != nil {
+			at := span{key: i}
+			var err error
+			if at.keyEnd, err = scanString(s, i); err != nil {
 				return
 			}
-			key := s[i:keyEnd]
-			from := skipSpace(s, keyEnd)
-			if from >= len(s) || s[from] != ':' {
+			at.from = skipSpace(s, at.keyEnd)
+			if at.from >= len(s) || s[at.from] != ':' {
 				return
 			}
-			from = skipSpace(s, from+1)
-			end, err := sc.value(from)
-			if err != nil || !yield(JSON(key), JSON(s[from:end])) {
+			at.from = skipSpace(s, at.from+1)
+			if at.end = endOfValue(s, at.from); at.end < 0 || !yield(at) {
 				return
 			}
-			i = skipSpace(s, end)
+			i = skipSpace(s, at.end)
 			if i >= len(s) || s[i] != ',' {
 				return
 			}
 			i = skipSpace(s, i+1)
 		}
 	}
+}
+
+// endOfValue is the index after the value at i, where no white space may be, or -1
+// where there is none.
+func endOfValue(s string, i int) int {
+	if end := valueEnd(s, i); end >= 0 {
+		return end
+	}
+	// Nested too deeply for that, or no value.
+	sc := scanner{src: s}
+	end, err := sc.value(i)
+	if err != nil {
+		return -1
+	}
+	return end
 }
 
 // Elements yields the elements of an array in order. Of anything else it yields
@@ -180,9 +208,8 @@ func (j JSON) Elements() iter.Seq[JSON] {
 			return
 		}
 		for i = skipSpace(s, i+1); i < len(s) && s[i] != ']'; {
-			sc := scanner{src: s}
-			end, err := sc.value(i)
-			if err != nil || !yield(JSON(s[skipSpace(s, i):end])) {
+			end := endOfValue(s, i)
+			if end < 0 || !yield(j[i:end]) {
 				return
 			}
 			i = skipSpace(s, end)

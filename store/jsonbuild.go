@@ -10,7 +10,16 @@ import (
 // Quote returns s as a JSON string: only the quote, the backslash and control
 // characters are escaped, and bytes that are not UTF-8 become U+FFFD.
 func Quote(s string) JSON {
-	return JSON(appendQuoted(make([]byte, 0, len(s)+2), s))
+	return handedOver(appendQuoted(make([]byte, 0, len(s)+2), s))
+}
+
+// handedOver makes a text of bytes that nobody has but the caller, who gives them up.
+// They are copied only where much more room was made for them than they took.
+func handedOver(b []byte) JSON {
+	if cap(b)-len(b) > len(b)/2+16 {
+		return JSON(b)
+	}
+	return JSON(view(b))
 }
 
 func appendQuoted(b []byte, s string) []byte {
@@ -65,7 +74,9 @@ type Member struct {
 func ObjectOf(members ...Member) JSON {
 	size := 2
 	for _, m := range members {
-		size += len(m.Key) + len(m.Value) + 4
+		if m.Value != "" {
+			size += len(m.Key) + len(m.Value) + 4
+		}
 	}
 	b := append(make([]byte, 0, size), '{')
 	for _, m := range members {
@@ -78,19 +89,53 @@ func ObjectOf(members ...Member) JSON {
 		b = append(appendQuoted(b, m.Key), ':')
 		b = append(b, m.Value...)
 	}
-	return JSON(append(b, '}'))
+	return handedOver(append(b, '}'))
 }
 
 // ArrayOf builds an array.
 func ArrayOf(elements ...JSON) JSON {
-	b := []byte{'['}
+	size := 2
+	for _, e := range elements {
+		size += len(e) + 1
+	}
+	b := append(make([]byte, 0, size), '[')
 	for i, e := range elements {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = append(b, e...)
 	}
-	return JSON(append(b, ']'))
+	return handedOver(append(b, ']'))
+}
+
+// With returns an object in which a member has that value: in the place of the one
+// that is there, the last where the key is repeated, or behind all others. The rest
+// of the text stays as it is written. Anything but an object, and an absent value,
+// changes nothing: j comes back.
+func (j JSON) With(key string, value JSON) JSON {
+	s := string(j)
+	if value == "" || j.Kind() != Object {
+		return j
+	}
+	from, end := -1, -1         // of the value that is there
+	last := skipSpace(s, 0) + 1 // the end of the last member, or of the opening brace
+	first := true
+	for at := range j.spans() {
+		last, first = at.end, false
+		if keyIs(s[at.key:at.keyEnd], key) {
+			from, end = at.from, at.end
+		}
+	}
+	if from >= 0 {
+		b := make([]byte, 0, from+len(value)+len(s)-end)
+		return handedOver(append(append(append(b, s[:from]...), value...), s[end:]...))
+	}
+	b := append(make([]byte, 0, len(s)+len(key)+len(value)+4), s[:last]...)
+	if !first {
+		b = append(b, ',')
+	}
+	b = append(appendQuoted(b, key), ':')
+	return handedOver(append(append(b, value...), s[last:]...))
 }
 
 // ValueOf encodes a Go value as encoding/json does, but without escaping <, >

@@ -39,13 +39,14 @@ type edge struct {
 // automatic is the event of an edge that is taken when all regions have finished.
 const automatic = ""
 
-func (c *chart) state(path string) state {
-	for _, s := range c.states {
-		if s.path == path {
-			return s
+// state is what the chart says of a path. It is not to be changed.
+func (c *chart) state(path string) *state {
+	for i := range c.states {
+		if c.states[i].path == path {
+			return &c.states[i]
 		}
 	}
-	return state{path: path}
+	return &state{path: path}
 }
 
 // initialOf is where an execution of that root starts.

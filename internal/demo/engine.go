@@ -72,7 +72,7 @@ func (e *engine) Step(ctx context.Context, exe *store.Execution, ev store.Event)
 		return store.Commit{}, err
 	}
 	nothing := store.Commit{Execution: exe}
-	before, from := exe.Clone(), exe.ActivePath
+	before, from := *exe, exe.ActivePath // no text of it is changed in its place
 	took := false
 	switch {
 	case exe.Status.Is(store.Pending) && ev.Kind == startKind:
@@ -102,9 +102,9 @@ func (e *engine) Step(ctx context.Context, exe *store.Execution, ev store.Event)
 	case err != nil:
 		return store.Commit{}, err
 	case t.failed != nil:
-		return t.fail(before), nil
+		return t.fail(&before), nil
 	case !took:
-		*exe = *before
+		*exe = before
 		return nothing, nil
 	}
 	return t.done(ev.Kind, from), nil
@@ -159,7 +159,7 @@ func (e *engine) accepts(ctx context.Context, exe *store.Execution) ([]string, e
 		return nil, err
 	case exe.Status.Is(store.Pending):
 		return []string{startKind, store.CancelEvent}, nil
-	case !exe.Status.Is(store.Running) || exe.ActivePath == nil || !t.p.known[*exe.ActivePath]:
+	case !exe.Status.Is(store.Running) || exe.ActivePath == nil || t.p.known[*exe.ActivePath] == nil:
 		return nil, nil
 	}
 	sm, ok := t.p.machines[exe.RootPath]

@@ -188,7 +188,8 @@ func (m *machine) enter(from, to string, st step) store.Commit {
 			commit.Spawns = m.enterRegions(now, st.spawn)
 		}
 		if now.outcome != "" {
-			m.exe.Status, m.exe.Outcome = store.Done, &now.outcome
+			outcome := now.outcome
+			m.exe.Status, m.exe.Outcome = store.Done, &outcome
 			commit.Emits = append(commit.Emits, m.finish()...)
 		}
 	}

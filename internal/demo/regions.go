@@ -10,7 +10,7 @@ import (
 
 // enterRegions plans one child for each region of an AND-state: the join is
 // bookkept in the parent, the creation is left to the relay.
-func (m *machine) enterRegions(s state, contexts map[string]fields) []store.Spawn {
+func (m *machine) enterRegions(s *state, contexts map[string]fields) []store.Spawn {
 	seq, _ := m.exe.InvokeSeq.Get(s.path).Int64()
 	var children []store.ChildState
 	var spawns []store.Spawn
@@ -24,7 +24,7 @@ func (m *machine) enterRegions(s state, contexts map[string]fields) []store.Spaw
 }
 
 // leaveRegions counts the entry as over and cancels the regions that still run.
-func (m *machine) leaveRegions(s state) []store.Emit {
+func (m *machine) leaveRegions(s *state) []store.Emit {
 	seq, _ := m.exe.InvokeSeq.Get(s.path).Int64()
 	m.exe.InvokeSeq = put(m.exe.InvokeSeq, s.path, number(int(seq)+1))
 	var cancels []store.Emit

@@ -40,7 +40,7 @@ type program struct {
 	rests    map[string]func(store.JSON) time.Duration // of a timer, by the context
 	guards   map[edgeKey]func(store.JSON) bool
 	machines map[string]*stateless.StateMachine // by root
-	known    map[string]bool                    // the paths
+	known    map[string]stateless.State         // the paths, each as the machines want it
 }
 
 type edgeKey struct{ from, event, to string }
@@ -127,9 +127,9 @@ func timeoutAt(path string) string { return relay.TimeoutKind + " " + path }
 
 // built makes the machines: one for the whole, and one for each region.
 func (p *program) built() *program {
-	p.known, p.machines = map[string]bool{}, map[string]*stateless.StateMachine{}
+	p.known, p.machines = map[string]stateless.State{}, map[string]*stateless.StateMachine{}
 	for _, path := range p.paths() {
-		p.known[path] = true
+		p.known[path] = path
 	}
 	roots := []string{""}
 	for _, s := range p.states {
@@ -191,6 +191,9 @@ func (p *program) machine(root string) *stateless.StateMachine {
 			}
 			if t.exe.ActivePath == nil {
 				return nil, fmt.Errorf("execution %q was never started", t.exe.ID)
+			}
+			if known := p.known[*t.exe.ActivePath]; known != nil {
+				return known, nil
 			}
 			return *t.exe.ActivePath, nil
 		},

@@ -34,7 +34,7 @@ func (t *turn) fire(ctx context.Context, trigger string) (bool, error) {
 	if !ok {
 		return false, fmt.Errorf("chart %s has no region %q, which %q runs", t.p.id, t.exe.RootPath, t.exe.ID)
 	}
-	if t.exe.ActivePath == nil || !t.p.known[*t.exe.ActivePath] {
+	if t.exe.ActivePath == nil || t.p.known[*t.exe.ActivePath] == nil {
 		return false, fmt.Errorf("execution %q is nowhere in chart %s", t.exe.ID, t.p.id)
 	}
 	err := sm.FireCtx(context.WithValue(ctx, turnKey{}, t), trigger)
@@ -80,7 +80,8 @@ func (t *turn) enter(path string) {
 		t.fork(s)
 	}
 	if s.outcome != "" {
-		t.exe.Status, t.exe.Outcome = store.Done, &s.outcome
+		outcome := s.outcome
+		t.exe.Status, t.exe.Outcome = store.Done, &outcome
 		t.report()
 	}
 }
@@ -99,7 +100,7 @@ func (t *turn) leave(path string) {
 }
 
 // fork plans a child for each region; the relay makes them.
-func (t *turn) fork(s state) {
+func (t *turn) fork(s *state) {
 	seq, _ := t.exe.InvokeSeq.Get(s.path).Int64()
 	var children []store.ChildState
 	for _, r := range s.regions {

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -33,29 +34,21 @@ func texts(words ...string) store.JSON {
 	return store.ArrayOf(v...)
 }
 
-// put returns obj with one member set. A new member follows the old ones.
-func put(obj store.JSON, key string, value store.JSON) store.JSON {
-	var out fields
-	found := false
-	for k, v := range obj.Members() {
-		if k == key {
-			v, found = value, true
-		}
-		out = append(out, store.Member{Key: k, Value: v})
-	}
-	if !found {
-		out = append(out, store.Member{Key: key, Value: value})
-	}
-	return object(out)
-}
-
-// with is put at a dotted path. What is missing on the way becomes an object.
+// with returns obj with one member set, at a dotted path. What is missing on the way
+// becomes an object.
 func with(obj store.JSON, path string, value store.JSON) store.JSON {
 	key, rest, nested := strings.Cut(path, ".")
 	if nested {
 		value = with(obj.Get(key), rest, value)
 	}
 	return put(obj, key, value)
+}
+
+func put(obj store.JSON, key string, value store.JSON) store.JSON {
+	if obj.Kind() != store.Object {
+		obj = store.EmptyObject
+	}
+	return obj.With(key, value)
 }
 
 // epoch is a time as harel's stamps hold it: seconds with microseconds.
@@ -67,7 +60,7 @@ func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
 // iso is a time as events and nodes hold it.
 func iso(t time.Time) store.JSON {
-	return text(t.UTC().Format("2006-01-02T15:04:05.000000Z"))
+	return store.JSON(t.UTC().Format(`"2006-01-02T15:04:05.000000Z"`))
 }
 
 // dice is everything random about the demo.
@@ -90,7 +83,7 @@ func (d dice) uuid() string {
 func (d dice) hex() string {
 	var b [16]byte
 	d.fill(&b)
-	return fmt.Sprintf("%x", b)
+	return hex.EncodeToString(b[:])
 }
 
 func (d dice) digest() string { return "sha256:" + d.hex() + d.hex() }

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"hash/maphash"
 
 	"treering/store"
 )
@@ -30,6 +31,10 @@ func (s *Executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 	var snapshot *store.Execution
 	if s.observers.Load() > 0 {
 		snapshot = new(store.Execution)
+	}
+	var hash uint64
+	if c.ProcessedEventID != nil {
+		hash = maphash.String(s.seed, *c.ProcessedEventID)
 	}
 	var seqs []int64
 	var mails []entry[mail]
@@ -80,7 +85,7 @@ func (s *Executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 		seqs[i] = e.seq
 	}
 	if c.ProcessedEventID != nil {
-		rec.processed.add(s.seed, *c.ProcessedEventID)
+		rec.processed.add(s.seed, hash, *c.ProcessedEventID)
 	}
 	for i := range c.Timers {
 		s.applyTimer(rec, &c.Timers[i])

@@ -281,10 +281,14 @@ func (s *Executions) Snapshot(ctx context.Context, id string) (store.Summary, *s
 	}
 	summary, snapshot := rec.summary, rec.snapshot
 	s.mu.RUnlock()
+	texts := []**string{&summary.Outcome, &summary.Error, &summary.ActivePath, &summary.ParentID}
 	if snapshot != nil {
-		snapshot = snapshot.Clone()
+		copied := *snapshot // its Drift is nil
+		snapshot = &copied
+		texts = append(texts, &copied.DefinitionFQN, &copied.Outcome, &copied.Error, &copied.ActivePath, &copied.ParentID, &copied.ChildID)
 	}
-	return ownSummary(summary), snapshot, nil
+	own(texts...)
+	return summary, snapshot, nil
 }
 
 // ChangeToken implements [store.Watcher].

@@ -17,15 +17,28 @@ const scanChunk = 4096
 
 // ownSummary gives a summary texts of its own: the store's are shared.
 func ownSummary(s store.Summary) store.Summary {
-	var texts [4]string
-	own := &texts
-	for i, p := range [...]**string{&s.Outcome, &s.Error, &s.ActivePath, &s.ParentID} {
+	own(&s.Outcome, &s.Error, &s.ActivePath, &s.ParentID)
+	return s
+}
+
+// own replaces texts by copies of them, which lie together.
+func own(texts ...**string) {
+	n := 0
+	for _, p := range texts {
 		if *p != nil {
-			own[i] = **p
-			*p = &own[i]
+			n++
 		}
 	}
-	return s
+	if n == 0 {
+		return
+	}
+	copies := make([]string, 0, n)
+	for _, p := range texts {
+		if *p != nil {
+			copies = append(copies, **p)
+			*p = &copies[len(copies)-1]
+		}
+	}
 }
 
 // ListExecutions implements [store.ExecutionStore]. A page is not of one moment

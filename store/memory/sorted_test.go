@@ -78,7 +78,7 @@ func TestMarksAgainstAModel(t *testing.T) {
 			if m.has(seed, id) != model[id] {
 				t.Fatalf("has(%q) says otherwise than the model before mark %d", id, i)
 			}
-			m.add(seed, id)
+			m.add(seed, maphash.String(seed, id), id)
 			model[id] = true
 		}
 		for id := range model {
@@ -92,7 +92,7 @@ func TestMarksAgainstAModel(t *testing.T) {
 	})
 	var m marks
 	for i := range 100_000 {
-		m.add(seed, strconv.Itoa(i))
+		m.add(seed, maphash.String(seed, strconv.Itoa(i)), strconv.Itoa(i))
 	}
 	for i := range 200_000 {
 		if m.has(seed, strconv.Itoa(i)) != (i < 100_000) {

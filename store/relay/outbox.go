@@ -134,9 +134,11 @@ func (r *Relay) attempt(ctx context.Context, e store.OutboxEntry) (done outcome,
 	if err != nil || done == waits {
 		return waits, err
 	}
-	last, cancel := finishing(ctx)
-	defer cancel()
-	if _, err := r.es.AckOutbox(last, e.Seq); err != nil {
+	err = finish(ctx, func(ctx context.Context) error {
+		_, err := r.es.AckOutbox(ctx, e.Seq)
+		return err
+	})
+	if err != nil {
 		return waits, err
 	}
 	return done, nil

@@ -188,11 +188,11 @@ func (r *Relay) Drain(ctx context.Context) (moved bool, err error) {
 	return moved, nil
 }
 
-// turn waits until the execution is this goroutine's.
-func (r *Relay) turn(id string) (done func()) {
+// turn waits until the execution is this goroutine's, which unlocks it when done.
+func (r *Relay) turn(id string) *sync.Mutex {
 	m := &r.turns[maphash.String(r.seed, id)%uint64(len(r.turns))]
 	m.Lock()
-	return m.Unlock
+	return m
 }
 
 // load returns a copy of an execution that is the caller's own.
@@ -237,7 +237,7 @@ const (
 // step delivers an event to an execution under compare-and-swap. It returns waits
 // with a nil error for one that may not be stepped now.
 func (r *Relay) step(ctx context.Context, id string, ev store.Event) (outcome, error) {
-	defer r.turn(id)()
+	defer r.turn(id).Unlock()
 	for try := 0; ; try++ {
 		exe, processed, err := r.loadForEvent(ctx, id, ev.ID)
 		switch {
@@ -342,11 +342,18 @@ func fatal(err error) bool {
 		errors.Is(err, store.ErrNotAStore) || errors.Is(err, store.ErrBusy)
 }
 
-// finishing is a context for the last words of work whose effect is there: it
-// outlives the end of ctx for a while, so that stopping leaves as little to be done
-// twice as can be.
-func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), finishTime)
+// finish says the last words of work whose effect is there, which it does not hurt to
+// say twice. They outlive the end of ctx for a while, so that stopping leaves as little
+// to be done twice as can be.
+func finish(ctx context.Context, words func(context.Context) error) error {
+	if ctx.Err() == nil {
+		if err := words(ctx); err == nil || ctx.Err() == nil {
+			return err
+		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
+	defer cancel()
+	return words(last)
 }
 
 // each runs work for every group, several at once, and returns the first fatal
@@ -355,39 +362,38 @@ func (r *Relay) each(ctx context.Context, groups [][]func(context.Context) (bool
 	var wg sync.WaitGroup
 	var any atomic.Bool
 	var once sync.Once
-	next := make(chan []func(context.Context) (bool, error))
-	stop := make(chan struct{})
+	var next atomic.Int64
+	var stop atomic.Bool
 	for range min(r.o.Workers, len(groups)) {
 		wg.Go(func() {
-			for group := range next {
-				for _, work := range group {
-					if ctx.Err() != nil {
+			moved := false // told once: what they all write to costs them all
+			defer func() {
+				if moved {
+					any.Store(true)
+				}
+			}()
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(groups) {
+					return
+				}
+				for _, work := range groups[i] {
+					if ctx.Err() != nil || stop.Load() {
 						return
 					}
 					on, werr := work(ctx)
 					if werr != nil {
-						once.Do(func() { err = werr; close(stop) })
+						once.Do(func() { err = werr; stop.Store(true) })
 						return
 					}
 					if !on {
 						break // what comes behind it must not overtake it
 					}
-					any.Store(true)
+					moved = true
 				}
 			}
 		})
 	}
-feeding:
-	for _, g := range groups {
-		select {
-		case next <- g:
-		case <-stop:
-			break feeding
-		case <-ctx.Done():
-			break feeding
-		}
-	}
-	close(next)
 	wg.Wait()
 	return any.Load(), err
 }

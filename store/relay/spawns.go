@@ -72,9 +72,11 @@ func (r *Relay) spawn(ctx context.Context, s store.SpawnEntry) (outcome, error) 
 	if err != nil || done == waits {
 		return waits, err
 	}
-	last, cancel := finishing(ctx)
-	defer cancel()
-	if _, err := r.es.AckSpawn(last, s.Seq); err != nil {
+	err = finish(ctx, func(ctx context.Context) error {
+		_, err := r.es.AckSpawn(ctx, s.Seq)
+		return err
+	})
+	if err != nil {
 		return waits, err
 	}
 	return done, nil
@@ -86,7 +88,7 @@ const invokedMachine = "__invoke_fqn__"
 
 // bear makes the child.
 func (r *Relay) bear(ctx context.Context, s store.SpawnEntry) (outcome, error) {
-	defer r.turn(s.ChildID)()
+	defer r.turn(s.ChildID).Unlock()
 	_, err := r.load(ctx, s.ChildID)
 	var bad *store.RowError
 	if err == nil || errors.As(err, &bad) {

@@ -50,9 +50,11 @@ func (r *Relay) fire(ctx context.Context, t store.Timer) (outcome, error) {
 	if err != nil || done == waits {
 		return waits, err
 	}
-	last, cancel := finishing(ctx)
-	defer cancel()
-	if _, err := r.es.DeleteTimer(last, t.ExecutionID, t.Path, t.FireAt); err != nil {
+	err = finish(ctx, func(ctx context.Context) error {
+		_, err := r.es.DeleteTimer(ctx, t.ExecutionID, t.Path, t.FireAt)
+		return err
+	})
+	if err != nil {
 		return waits, err
 	}
 	return done, nil
