@@ -157,7 +157,7 @@ type move struct {
 }
 
 // moves are what the world does, by chart and path.
-func moves() map[string][]move {
+func moves() map[place][]move {
 	pick := func(of ...string) func(d dice) store.JSON {
 		return func(d dice) store.JSON { return text(of[d.between(0, len(of)-1)]) }
 	}
@@ -167,8 +167,8 @@ func moves() map[string][]move {
 	one := func(key string, value func(d dice) store.JSON) func(d dice) fields {
 		return func(d dice) fields { return fields{{Key: key, Value: value(d)}} }
 	}
-	of := func(kind, path string) string { return kind + " " + path }
-	return map[string][]move{
+	of := func(kind, path string) place { return place{kind, path} }
+	return map[place][]move{
 		of(OrderKind, "Cart"): {
 			{36, "ItemAdded", func(d dice) fields {
 				l := goods[d.between(0, len(goods)-1)]

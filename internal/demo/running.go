@@ -41,6 +41,7 @@ type program struct {
 	guards   map[edgeKey]func(store.JSON) bool
 	machines map[string]*stateless.StateMachine // by root
 	known    map[string]stateless.State         // the paths, each as the machines want it
+	words    map[string]store.JSON              // the chart's own names as JSON
 }
 
 type edgeKey struct{ from, event, to string }
@@ -131,6 +132,16 @@ func (p *program) built() *program {
 	for _, path := range p.paths() {
 		p.known[path] = path
 	}
+	p.words = map[string]store.JSON{}
+	for path := range p.known {
+		p.words[path] = text(path)
+	}
+	for _, e := range p.edges {
+		p.words[e.event] = text(e.event)
+		for _, name := range e.actions {
+			p.words[name] = text(name)
+		}
+	}
 	roots := []string{""}
 	for _, s := range p.states {
 		for _, r := range s.regions {
@@ -141,6 +152,14 @@ func (p *program) built() *program {
 		p.machines[root] = p.machine(root)
 	}
 	return p
+}
+
+// word is text for what is mostly one of the chart's names.
+func (p *program) word(s string) store.JSON {
+	if w := p.words[s]; w != "" {
+		return w
+	}
+	return text(s)
 }
 
 // paths lists every state of the chart, regions among them.

@@ -68,7 +68,7 @@ func (t *turn) act(from, by, to string) {
 // enter arms what a state needs when it becomes active.
 func (t *turn) enter(path string) {
 	s := t.p.state(path)
-	t.exe.History = put(t.exe.History, parentPath(path), text(path))
+	t.exe.History = put(t.exe.History, parentPath(path), t.p.word(path))
 	if s.timeout > 0 {
 		after := s.timeout
 		if rests := t.p.rests[path]; rests != nil {
@@ -234,15 +234,20 @@ func (t *turn) done(kind string, from *string) store.Commit {
 		data = store.EmptyObject
 	}
 	if from != nil {
-		fromPath = text(*from)
+		fromPath = t.p.word(*from)
 	}
 	if e.ActivePath != nil {
 		to = *e.ActivePath
 	}
 	t.commit.Execution = e
+	var room [8]store.JSON
+	actions := room[:0]
+	for _, name := range t.actions {
+		actions = append(actions, t.p.word(name))
+	}
 	t.commit.Trace = object(fields{
-		{Key: "event_kind", Value: text(kind)}, {Key: "event_data", Value: data}, {Key: "from_path", Value: fromPath},
-		{Key: "to_path", Value: text(to)}, {Key: "actions", Value: texts(t.actions...)},
+		{Key: "event_kind", Value: t.p.word(kind)}, {Key: "event_data", Value: data}, {Key: "from_path", Value: fromPath},
+		{Key: "to_path", Value: t.p.word(to)}, {Key: "actions", Value: list(actions...)},
 		{Key: "context_out", Value: e.Context}, {Key: "timestamp", Value: at},
 	})
 	return t.commit

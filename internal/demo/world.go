@@ -18,18 +18,22 @@ func running(id string) bool { return strings.HasPrefix(id, idPrefix) }
 // life is an execution as the world outside sees it: what it waits for.
 type life struct {
 	id, root string
-	at       string   // its kind and active path, a key of moves
+	at       place
 	ready    int      // its place among those that can be stimulated, -1 for none
 	children []string // of a root: every execution below it
 	counted  bool     // a root that was seen, not only its children
+	over     bool     // a root that has ended
 }
+
+// place is where an execution is, as far as the world can tell.
+type place struct{ kind, path string }
 
 // world is everything outside: those who pay, pick and build. It knows only what was
 // committed, and sends only events. It is safe for concurrent use.
 type world struct {
 	mu    sync.Mutex
 	dice  dice
-	moves map[string][]move
+	moves map[place][]move
 	lives map[string]*life // those that have not ended
 	kin   map[string]*life // roots, until they are purged
 	ready []*life
@@ -59,11 +63,10 @@ func (w *world) saw(c store.Summary, planned ...string) {
 		w.roots++
 	}
 	if nested {
-		planned = []string{c.ID}
-	}
-	for _, id := range planned {
-		if !slices.Contains(family.children, id) {
-			family.children = append(family.children, id)
+		family.has(c.ID)
+	} else {
+		for _, id := range planned {
+			family.has(id)
 		}
 	}
 	l := w.lives[c.ID]
@@ -72,8 +75,8 @@ func (w *world) saw(c store.Summary, planned ...string) {
 			w.rest(l)
 			delete(w.lives, c.ID)
 		}
-		if !nested && family.at != overMark {
-			family.at = overMark
+		if !nested && !family.over {
+			family.over = true
 			w.roots--
 			w.ended = append(w.ended, c.ID)
 		}
@@ -85,7 +88,7 @@ func (w *world) saw(c store.Summary, planned ...string) {
 		}
 		w.lives[c.ID] = l
 	}
-	l.at = c.DefinitionID + " " + deref(c.ActivePath)
+	l.at = place{c.DefinitionID, deref(c.ActivePath)}
 	if c.Status.Is(store.Running) && w.moves[l.at] != nil {
 		w.wake(l)
 	} else {
@@ -93,11 +96,15 @@ func (w *world) saw(c store.Summary, planned ...string) {
 	}
 }
 
-// overMark is where an execution is that has ended.
-const overMark = "over"
-
 func over(s store.Status) bool {
 	return s.Is(store.Done) || s.Is(store.Cancelled) || s.Is(store.Failed)
+}
+
+// has notes one of a root's children.
+func (l *life) has(child string) {
+	if !slices.Contains(l.children, child) {
+		l.children = append(l.children, child)
+	}
 }
 
 func (w *world) wake(l *life) {
@@ -173,7 +180,7 @@ func (w *world) eventOf(definition, path, kind string) store.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	best := move{kind: kind}
-	for _, m := range w.moves[definition+" "+path] {
+	for _, m := range w.moves[place{definition, path}] {
 		if m.kind == kind && m.weight > best.weight {
 			best = m
 		}
@@ -265,7 +272,7 @@ func (w *world) lost(id string) {
 	delete(w.lives, id)
 	if f := w.kin[id]; f != nil {
 		delete(w.kin, id)
-		if f.counted && f.at != overMark {
+		if f.counted && !f.over {
 			w.roots--
 		}
 	}

@@ -281,14 +281,12 @@ func (s *Executions) Snapshot(ctx context.Context, id string) (store.Summary, *s
 	}
 	summary, snapshot := rec.summary, rec.snapshot
 	s.mu.RUnlock()
-	texts := []**string{&summary.Outcome, &summary.Error, &summary.ActivePath, &summary.ParentID}
 	if snapshot != nil {
 		copied := *snapshot // its Drift is nil
+		own(&copied.DefinitionFQN, &copied.Outcome, &copied.Error, &copied.ActivePath, &copied.ParentID, &copied.ChildID)
 		snapshot = &copied
-		texts = append(texts, &copied.DefinitionFQN, &copied.Outcome, &copied.Error, &copied.ActivePath, &copied.ParentID, &copied.ChildID)
 	}
-	own(texts...)
-	return summary, snapshot, nil
+	return ownSummary(summary), snapshot, nil
 }
 
 // ChangeToken implements [store.Watcher].
