@@ -1,0 +1,82 @@
+package rqlite
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// newCluster is where a case of the suites has its data: a stand-in, or a server of
+// its own where RQLITED names the binary of one.
+func newCluster(t testing.TB) Address {
+	t.Helper()
+	if os.Getenv("RQLITED") == "" {
+		return newStandIn(t, 1).addressOf(t)
+	}
+	return startReal(t).address
+}
+
+// realNode is a node of a real server.
+type realNode struct {
+	address Address
+	dir     string
+	args    []string
+	cmd     *exec.Cmd
+}
+
+// realTurns bounds the servers that run at a time.
+var realTurns = make(chan struct{}, 4)
+
+// startReal starts a server on loopback.
+func startReal(t testing.TB) *realNode {
+	t.Helper()
+	realTurns <- struct{}{}
+	t.Cleanup(func() { <-realTurns })
+	http, raft := freePort(t), freePort(t)
+	n := &realNode{address: Address{Nodes: []string{http}}, dir: filepath.Join(t.TempDir(), "data")}
+	n.args = []string{"-node-id", "1", "-http-addr", http, "-raft-addr", raft, "-raft-log-level", "ERROR", n.dir}
+	n.start(t)
+	t.Cleanup(func() { n.kill() })
+	return n
+}
+
+func (n *realNode) start(t testing.TB) {
+	t.Helper()
+	n.cmd = exec.Command(os.Getenv("RQLITED"), n.args...)
+	if err := n.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		resp, err := http.Get("http://" + n.address.Nodes[0] + "/readyz")
+		if err == nil {
+			_ = resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the server does not become ready: ", err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// kill ends the server as kill -9 does.
+func (n *realNode) kill() {
+	_ = n.cmd.Process.Kill()
+	_ = n.cmd.Wait()
+}
+
+func freePort(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
