@@ -22,6 +22,12 @@ type Options struct {
 	// Create makes, with ReadWrite, the tables of the contracts that the database
 	// lacks.
 	Create bool
+	// Adding is told what Create is about to make, such as "session trees"; an error from
+	// it ends the opening with nothing made.
+	Adding func(what []string) error
+	// Survey opens a database with several sets of execution tables, of which none can be
+	// preferred, without any of them.
+	Survey bool
 	// Prefix names the set of execution tables; nil picks the only one, or that of
 	// Address.
 	Prefix *string
@@ -99,16 +105,21 @@ func (db *DB) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if db.layout.Trees {
+		db.trees = &trees{db: db}
+	}
 	if len(db.layout.Sets) > 0 || db.opts.Prefix != nil {
-		if db.set, db.note, err = db.layout.pick(db.opts.Prefix); err != nil {
+		var several *AmbiguousSetError
+		switch db.set, db.note, err = db.layout.pick(db.opts.Prefix); {
+		case db.opts.Survey && errors.As(err, &several):
+			db.note = "it holds several sets of execution tables, and none is open: choose one with its prefix"
+			return nil
+		case err != nil:
 			return err
 		}
 	}
 	if db.set != nil {
 		db.executions = newExecutions(db)
-	}
-	if db.layout.Trees {
-		db.trees = &trees{db: db}
 	}
 	if db.executions == nil && db.trees == nil {
 		return fmt.Errorf("%s: it holds neither execution tables nor session trees; --rw --create makes them: %w", db.opts.Address, store.ErrNotAStore)
@@ -124,20 +135,23 @@ func (db *DB) complete(ctx context.Context) error {
 		prefix = strings.TrimSuffix(*db.opts.Prefix, "_")
 	}
 	var ddl []statement
+	var lacking []string
 	if len(db.layout.Sets) == 0 {
 		if err := checkPrefix(prefix); err != nil {
 			return err
 		}
-		ddl = append(ddl, executionDDL(prefix)...)
+		ddl, lacking = append(ddl, executionDDL(prefix)...), append(lacking, "executions")
 	}
-	if !db.layout.Trees {
-		if db.layout.OtherTrees {
-			return fmt.Errorf("%s: it has tables of the session trees' names, but not with the columns that this version knows: %w", db.opts.Address, store.ErrNotAStore)
-		}
-		ddl = append(ddl, treeDDL()...)
+	if !db.layout.Trees && !db.layout.OtherTrees {
+		ddl, lacking = append(ddl, treeDDL()...), append(lacking, "session trees")
 	}
 	if ddl == nil {
 		return nil
+	}
+	if db.opts.Adding != nil {
+		if err := db.opts.Adding(lacking); err != nil {
+			return err
+		}
 	}
 	if _, err := db.client.execute(ctx, ddl...); err != nil {
 		return err

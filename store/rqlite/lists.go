@@ -20,15 +20,16 @@ const (
 )
 
 // page is a list's SQL: the rows that a page may hold, in order, up to the one that
-// goes past [maxBytes]. Behind the list's own columns come the place of the row and the
-// number of rows that there are.
+// goes past [maxBytes]. Behind the list's own columns comes the number of rows that
+// there are.
 type page struct {
 	columns string
 	table   string
 	where   []string
 	order   string
-	size    string // of a row, in bytes
-	looked  int    // rows in order of which where2 selects; 0: no bound
+	key     string // by which a row is found again
+	size    string // of a row, in bytes; "" where rows are small
+	looked  int    // rows in order, of which where2 selects; 0: no bound
 	where2  []string
 	params  []any
 }
@@ -45,15 +46,22 @@ func conditions(conds []string) string {
 	return " WHERE " + strings.Join(conds, " AND ")
 }
 
+// statement measures the rows first, by their keys alone: what a window sorts is
+// copied, and the rows may be large.
 func (p *page) statement(limit int) statement {
-	rows := "SELECT * FROM " + p.table + conditions(p.where) + " ORDER BY " + p.order
-	if p.looked > 0 {
-		rows = "SELECT * FROM (" + rows + " LIMIT " + strconv.Itoa(p.looked) + ")" + conditions(p.where2) + " ORDER BY " + p.order
+	order := " ORDER BY " + p.order
+	most := " LIMIT " + strconv.Itoa(limit+1)
+	if p.size == "" {
+		return sql("SELECT "+p.columns+", NULL FROM "+p.table+conditions(p.where)+order+most, p.params...)
 	}
-	rows += " LIMIT " + strconv.Itoa(limit+1)
-	return sql("SELECT * FROM (SELECT "+p.columns+
-		", row_number() OVER (ORDER BY "+p.order+") AS place, count(*) OVER () AS total, sum("+p.size+") OVER (ORDER BY "+p.order+" ROWS UNBOUNDED PRECEDING) - "+p.size+" AS before FROM ("+rows+
-		")) WHERE before < "+strconv.Itoa(maxBytes)+" ORDER BY place", p.params...)
+	rows := "SELECT " + p.key + " AS at_key, " + p.size + " AS at_size FROM " + p.table + conditions(p.where) + order + most
+	if p.looked > 0 {
+		rows = "SELECT " + p.key + " AS at_key, " + p.size + " AS at_size FROM (SELECT * FROM " + p.table + conditions(p.where) + order + " LIMIT " + strconv.Itoa(p.looked) + ")" + conditions(p.where2) + order + most
+	}
+	table, _, _ := strings.Cut(p.table, " ")
+	return sql("SELECT "+p.columns+", at_total FROM (SELECT at_key, row_number() OVER () AS at_place, count(*) OVER () AS at_total,"+
+		" sum(at_size) OVER (ROWS UNBOUNDED PRECEDING) - at_size AS at_before FROM ("+rows+")) CROSS JOIN "+table+" ON "+p.key+" IS at_key"+
+		" WHERE at_before < "+strconv.Itoa(maxBytes)+" ORDER BY at_place", p.params...)
 }
 
 // cut returns the rows of a page, and whether there are more.
@@ -63,7 +71,7 @@ func cut(r result, limit int) (rows [][]cell, more bool) {
 		return nil, false
 	}
 	last := rows[0]
-	if total, ok := last[len(last)-2].int(); ok && int64(len(rows)) < total {
+	if total, ok := last[len(last)-1].int(); ok && int64(len(rows)) < total {
 		more = true
 	}
 	if len(rows) > limit {
@@ -93,7 +101,7 @@ func (e *executions) ListExecutions(ctx context.Context, f store.ExecutionFilter
 		return out, e.db.usable(ctx)
 	}
 	scope := e.scopeOf("executions", f.Scope())
-	p := page{columns: executionColumns, table: e.sql.executions, order: "id", size: bytesOf("data")}
+	p := page{columns: executionColumns, table: e.sql.executions, order: "id", key: "id", size: bytesOf("data")}
 	if err := p.after(scope, req.Cursor); err != nil {
 		return out, err
 	}
@@ -213,7 +221,7 @@ func queue[T any](ctx context.Context, e *executions, table, sqlTable, columns, 
 		return out, err
 	}
 	scope := e.scopeOf(table, f.Scope())
-	p := page{columns: columns, table: sqlTable, order: "seq", size: bytesOf(text)}
+	p := page{columns: columns, table: sqlTable, order: "seq", key: "seq", size: bytesOf(text)}
 	if req.Cursor != "" {
 		key, err := store.DecodeCursor(scope, req.Cursor)
 		if err != nil {
@@ -311,7 +319,7 @@ func (e *executions) ListTimers(ctx context.Context, f store.QueueFilter, req st
 		return out, err
 	}
 	scope := e.scopeOf("timers", f.Scope())
-	p := page{columns: timerColumns, table: e.sql.timers, order: timerOrder, size: "length(path)"}
+	p := page{columns: timerColumns, table: e.sql.timers, order: timerOrder}
 	if req.Cursor != "" {
 		key, err := store.DecodeCursor(scope, req.Cursor)
 		if err != nil {

@@ -20,8 +20,10 @@ type Address struct {
 	User     string
 	Password string
 	HasUser  bool
-	Timeout  time.Duration // of one call; 0 is the default
-	Prefix   *string
+	// HasPassword tells an empty password from none: one may come from elsewhere.
+	HasPassword bool
+	Timeout     time.Duration // of one call; 0 is the default
+	Prefix      *string
 }
 
 // ParseAddress reads a locator: rqlite://user:password@host:port,host:port/ with the
@@ -36,14 +38,17 @@ func ParseAddress(locator string) (Address, error) {
 	rest, options, _ := strings.Cut(rest, "?")
 	authority, path, _ := strings.Cut(rest, "/")
 	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-		user, password, _ := strings.Cut(authority[:at], ":")
+		if strings.Contains(authority[:at], ",") {
+			return Address{}, fmt.Errorf("user and password stand once, before the first node; a comma that belongs to them is written %%2C")
+		}
+		user, password, given := strings.Cut(authority[:at], ":")
 		var errs [2]error
 		a.User, errs[0] = url.PathUnescape(user)
 		a.Password, errs[1] = url.PathUnescape(password)
 		if errs != [2]error{} {
 			return Address{}, fmt.Errorf("the user or the password holds a %% that is no escape; one that belongs to it is written %%25")
 		}
-		a.HasUser, authority = true, authority[at+1:]
+		a.HasUser, a.HasPassword, authority = true, given, authority[at+1:]
 	}
 	if strings.Trim(path, "/") != "" {
 		return Address{}, fmt.Errorf("an rqlite node has one database, so the locator ends with the nodes")

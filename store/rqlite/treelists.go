@@ -109,7 +109,7 @@ func jsonList(texts []string) string {
 // ListNodes implements [store.TreeStore].
 func (t *trees) ListNodes(ctx context.Context, session string, req store.PageRequest) (store.Page[store.Node], error) {
 	return t.list(ctx, session, req, []string{"nodes"}, page{
-		columns: nodeColumns, table: "tree_nodes", order: nodeKey, size: bytesOf("data"),
+		columns: nodeColumns, table: "tree_nodes", order: nodeKey, key: "node", size: bytesOf("data"),
 		// Every key of the tree comes after that of "", and 0 follows the stroke in ASCII.
 		where: []string{nodeKey + " < " + liveTree + " || '0'"},
 	}, func(p *page, after string) {
@@ -119,7 +119,7 @@ func (t *trees) ListNodes(ctx context.Context, session string, req store.PageReq
 
 // ListChildren implements [store.TreeStore].
 func (t *trees) ListChildren(ctx context.Context, session, node string, req store.PageRequest) (store.Page[store.Node], error) {
-	p := page{columns: nodeColumns, table: "tree_nodes INDEXED BY tree_nodes_children", order: "id", size: bytesOf("data"), where: []string{"tree = " + liveTree}}
+	p := page{columns: nodeColumns, table: "tree_nodes INDEXED BY tree_nodes_children", order: "id", key: "node", size: bytesOf("data"), where: []string{"tree = " + liveTree}}
 	after := func(p *page, after string) { p.where = append(p.where, "id > "+p.param(after)) }
 	if node == "" {
 		p.where = append(p.where, "parent IS NULL")
