@@ -177,6 +177,46 @@ type Outliner interface {
 	ListOutline(ctx context.Context, session string, page PageRequest) (Page[Outline], error)
 }
 
+// Previewer is what an [Outliner] offers that lists a session while it still reads it,
+// which may take it seconds.
+type Previewer interface {
+	Outliner
+	// PreviewOutline lists what ListOutline lists, as far as it was read. It waits for
+	// the first node of a page, and not for the last. While records are still to come
+	// a parent may be named that comes later; where reading finds the tree to be
+	// another one than was listed, r.Moved says so at its end.
+	PreviewOutline(ctx context.Context, session string, page PageRequest) (p Page[Outline], r Reading, err error)
+	// Marks is what may change in a session without a new node. It waits until all of
+	// the session was read. since is the Upto of the last one, or 0.
+	Marks(ctx context.Context, session string, since int) (Marks, error)
+}
+
+// Reading is how far a session was read.
+type Reading struct {
+	Whole      bool  // to its end
+	Done, Size int64 // so much of it, in a measure of the store's own; 0 of 0 unknown
+	Moved      bool  // what was listed before it was whole has to be listed again
+}
+
+// Marks is what is said of a session's nodes that may be said of others later.
+type Marks struct {
+	Tree   string  // differs where nodes that were listed are elsewhere now: list again
+	Nodes  int64   // how many there are
+	Root   Outline // is called by the session's title
+	Active string  // the head that its program would go on from, "" none
+	Labels map[string][]string
+	// Forks are nodes of which it changed whether they are a branch, and Upto is what
+	// to ask with for those that come later.
+	Forks []ForkMark
+	Upto  int
+}
+
+// ForkMark says of a node whether it is stored as a branch and is none.
+type ForkMark struct {
+	ID    string
+	False bool
+}
+
 // CheckID refuses an id or kind that a store of ours does not take. field names
 // it in the error.
 func CheckID(field, id string) error {

@@ -3,372 +3,297 @@ package foreign
 import (
 	"fmt"
 	"hash/maphash"
-
-	"treering/store"
+	"slices"
+	"strings"
 )
 
-// none stands for no node.
-const none = int32(-1)
-
-// Tree is one rooted tree. Nodes are numbered in the order of storage; the root is
-// one of them, or stands before them.
-type Tree struct {
-	Session string
-	Records []Record // as given to Build, those that were duplicates left out
-	// Header is the record that the format keeps for the session as a whole, and that
-	// is the root then.
-	Header *Record
-
-	ids    []string // by node
-	parent []int32
-	first  []int32
-	next   []int32
-	byID   map[string]int32
-	facts  map[int32]fact
-	root   int32
-	source string
-	roots  int64
-	report *Report
-	nodeOf []int32 // by the place among the records given to Build
-}
-
-// fact is what is to be said of a node besides what was stored.
-type fact struct {
-	duplicateOf string
-	orphanOf    string
-	cycleCut    bool
-	linear      bool
-}
-
-// BuildOptions say how records become a tree.
-type BuildOptions struct {
-	Session string
-	// Source names the format, for the data of a root that had to be made up.
-	Source string
-	// Header becomes the root, whatever else is one.
-	Header *Record
-	// Chain links the records in the order of storage where not one of their links
-	// resolves: files that were written before there were links.
-	Chain bool
-}
-
-// builder is a tree under construction.
-type builder struct {
-	*Tree
-	r      *Report
-	seed   maphash.Seed
-	last   map[string]int32           // the latest occurrence of an id as stored
-	again  map[string]map[uint64]bool // of ids that occur more than once: what they held
-	number map[string]int             // how often an id was given out anew
-	taken  map[string]bool            // ids as stored: none of them is given to another record
-	ahead  []pending                  // children that came before their parent
-}
-
-// pending is a node whose parent has not come yet.
-type pending struct {
-	node   int32
-	parent string
-}
-
-// Build makes one rooted tree out of any records, and counts in r what had to be
-// done. Nothing is dropped but what is stored twice without a change. Nothing here
-// recurses: a chain of a million records is an ordinary session.
+// Build makes one rooted tree out of any records, and adds to r what had to be done.
+// Nothing is dropped but what is stored twice without a change. Nothing here recurses:
+// a chain of a million records is an ordinary session.
 func Build(o BuildOptions, records []Record, r *Report) *Tree {
-	b := &builder{
-		Tree: &Tree{Session: o.Session, Header: o.Header, byID: make(map[string]int32, len(records)), facts: map[int32]fact{}, root: none, source: o.Source},
-		r:    r, seed: maphash.MakeSeed(), last: make(map[string]int32, len(records)), again: map[string]map[uint64]bool{},
-		number: map[string]int{}, taken: map[string]bool{},
-	}
-	b.Records = make([]Record, 0, len(records))
-	b.parent = make([]int32, 0, len(records)+1)
-	seen := make(map[string]struct{}, len(records))
+	t := NewTree(o)
+	t.Expect(len(records))
 	for i := range records {
-		if _, twice := seen[records[i].ID]; twice {
-			b.taken[records[i].ID] = true
-		}
-		seen[records[i].ID] = struct{}{}
+		t.Add(records[i])
 	}
-	if len(b.taken) > 0 { // then new ids are given out, which nobody may have
-		for id := range seen {
-			b.taken[id] = true
-		}
-	}
-	linked := false
-	for i := range records {
-		if b.add(records[i]) {
-			linked = true
-		}
-	}
-	for _, w := range b.ahead {
-		// Only a later occurrence is left: the first of them.
-		if p, ok := b.byID[w.parent]; ok {
-			b.parent[w.node] = p
-			linked = true
-			continue
-		}
-		b.orphan(w.node, w.parent)
-	}
-	b.cutCycles()
-	if o.Chain && !linked && len(b.Records) > 1 {
-		b.chain()
-	}
-	b.plant()
-	r.Records += int64(len(b.Records))
-	return b.Tree
+	t.addTo(r)
+	return t
 }
 
-// add takes one record and reports whether its parent is there.
-func (b *builder) add(rec Record) (linked bool) {
+// Add takes the next record, and returns its node: the one that is there where the same
+// was stored before. A parent is the latest record of its id that was stored earlier,
+// or else the first later one.
+func (t *Tree) Add(rec Record) int32 {
 	id := rec.ID
-	if _, known := b.last[id]; known {
-		sum := b.payload(rec)
-		if b.again[id] == nil {
-			first := b.Records[b.last[id]]
-			b.again[id] = map[uint64]bool{b.payload(first): true}
-		}
-		if b.again[id][sum] {
-			b.r.Duplicates++
-			b.nodeOf = append(b.nodeOf, b.byID[id])
-			return false
-		}
-		b.again[id][sum] = true
-		id = b.rename(rec)
-	}
-	n := int32(len(b.Records))
-	b.nodeOf = append(b.nodeOf, n)
-	b.Records = append(b.Records, rec)
-	b.ids = append(b.ids, id)
-	b.parent = append(b.parent, none)
-	b.byID[id] = n
-	if id != rec.ID {
-		b.facts[n] = fact{duplicateOf: rec.ID}
-	}
-	switch {
-	case rec.Parent == nil, *rec.Parent == rec.ID:
-	default:
-		if p, ok := b.last[*rec.Parent]; ok {
-			b.parent[n] = p
-			linked = true
-		} else {
-			b.ahead = append(b.ahead, pending{n, *rec.Parent})
+	sum := t.payload(&rec)
+	first := t.probe(id)
+	if first != 0 {
+		if _, another := t.copyOf[first]; another {
+			// A copy of something else was given the id that this one was stored with.
+			t.renameAgain(first)
+			first = 0
 		}
 	}
-	b.last[rec.ID] = n
-	return linked
+	if first != 0 {
+		held := t.held[first]
+		switch {
+		case held == nil && t.recs[first].sum == sum, held[sum]:
+			t.report.Duplicates++
+			return first
+		case held == nil:
+			if t.held == nil {
+				t.held, t.latest, t.copyOf, t.number = map[int32]map[uint32]bool{}, map[int32]int32{}, map[int32]string{}, map[string]int{}
+			}
+			held = map[uint32]bool{t.recs[first].sum: true}
+			t.held[first] = held
+		}
+		held[sum] = true
+		id = t.copyName(rec.ID)
+		t.report.Renamed++
+		t.report.Warn(Warning{Place: rec.Place, ID: strings.Clone(rec.ID), Text: "other contents under an id that is taken: shown as " + id})
+	}
+	n := t.slot(id, &rec, sum)
+	if first != 0 {
+		t.copyOf[n] = strings.Clone(rec.ID)
+	}
+	if t.rootID == id {
+		t.nameRoot()
+		t.moves++
+	}
+	if rec.Parent == nil || *rec.Parent == rec.ID {
+		t.root(n)
+	} else if p, ok := t.Latest(*rec.Parent); ok && p != n {
+		t.join(n, p)
+	} else {
+		t.wait(n, *rec.Parent)
+	}
+	if first != 0 {
+		t.latest[first] = n
+		return n
+	}
+	if children, ok := t.waiting[rec.ID]; ok {
+		delete(t.waiting, rec.ID)
+		for _, c := range children {
+			t.found(c, n)
+		}
+	}
+	return n
 }
 
 // payload is a sum over all that makes two records of one id the same.
-func (b *builder) payload(rec Record) uint64 {
-	if rec.Parent == nil {
-		return rec.Sum
+func (t *Tree) payload(rec *Record) uint32 {
+	sum := rec.Sum
+	if rec.Parent != nil {
+		sum ^= maphash.String(t.seed, *rec.Parent)*2 + 1
 	}
-	return rec.Sum ^ (maphash.String(b.seed, *rec.Parent)*2 + 1)
+	return uint32(sum ^ sum>>32)
 }
 
-// rename finds an id for a record whose own is taken.
-func (b *builder) rename(rec Record) string {
+// slot appends a node without relations.
+func (t *Tree) slot(id string, rec *Record, sum uint32) int32 {
+	n := int32(len(t.recs))
+	s := stored{text: t.texts.put(id), idLen: uint32(len(id)), sum: sum}
+	flags := rec.Flags &^ oddPlace
+	if t.place(&s, n, rec.Place) {
+		flags |= oddPlace
+	}
+	if flags&FalseFork != 0 {
+		t.remarked = append(t.remarked, n)
+	}
+	t.recs, t.flags, t.links = append(t.recs, s), append(t.flags, flags), append(t.links, link{none, none, none})
+	if t.shown != nil {
+		t.shown = append(t.shown, shown{rec.Kind, rec.Title, rec.Role, rec.Time})
+	}
+	if t.joined != nil {
+		t.joined = append(t.joined, n)
+	}
+	t.insert(n)
+	if 2*len(t.recs) > len(t.table) {
+		t.rehash(2 * len(t.table))
+	}
+	return n
+}
+
+// copyName finds an id for a record whose own is taken.
+func (t *Tree) copyName(id string) string {
 	for {
-		if b.number[rec.ID] == 0 {
-			b.number[rec.ID] = 1
-		}
-		b.number[rec.ID]++
-		id := fmt.Sprintf("%s#%d", rec.ID, b.number[rec.ID])
-		if !b.taken[id] {
-			b.taken[id] = true
-			b.r.Renamed++
-			b.r.Warn(Warning{Place: rec.Place, ID: rec.ID, Text: "other contents under an id that is taken: shown as " + id})
-			return id
+		t.number[id] = max(t.number[id], 1) + 1
+		if name := fmt.Sprintf("%s#%d", id, t.number[id]); t.probe(name) == 0 {
+			return name
 		}
 	}
 }
 
-func (b *builder) orphan(n int32, missing string) {
-	f := b.facts[n]
-	f.orphanOf = missing
-	b.facts[n] = f
-	b.r.Orphans++
-	b.r.Warn(Warning{Place: b.Records[n].Place, ID: b.ids[n], Text: "its parent " + missing + " is not there"})
+// renameAgain gives a copy another id.
+func (t *Tree) renameAgain(n int32) {
+	was := t.ID(n)
+	t.remove(n)
+	name := t.copyName(t.copyOf[n])
+	for i := range t.report.Warnings {
+		if w := &t.report.Warnings[i]; w.ID == t.copyOf[n] {
+			w.Text = strings.Replace(w.Text, "shown as "+was, "shown as "+name, 1)
+		}
+	}
+	t.recs[n].text, t.recs[n].idLen = t.texts.put(name), uint32(len(name))
+	t.insert(n)
+	t.moves++
 }
 
-// cutCycles makes the member that was stored first of each cycle a root.
-func (b *builder) cutCycles() {
-	const unseen, walking, done = 0, 1, 2
-	state := make([]uint8, len(b.parent))
-	var path []int32
-	for i := range b.parent {
-		path = path[:0]
-		n := int32(i)
-		for n != none && state[n] == unseen {
-			state[n] = walking
-			path = append(path, n)
-			n = b.parent[n]
+// root makes a node one without a parent.
+func (t *Tree) root(n int32) {
+	t.shape++ // where there was one, and no header, another stands before both now
+	if len(t.roots) > 0 && t.roots[len(t.roots)-1] >= n {
+		if i, there := slices.BinarySearch(t.roots, n); !there {
+			t.roots = slices.Insert(t.roots, i, n)
 		}
-		if n != none && state[n] == walking {
-			least := n
-			for m := b.parent[n]; m != n; m = b.parent[m] {
-				least = min(least, m)
-			}
-			b.parent[least] = none
-			f := b.facts[least]
-			f.cycleCut = true
-			b.facts[least] = f
-			b.r.Cycles++
-			b.r.Warn(Warning{Place: b.Records[least].Place, ID: b.ids[least], Text: "is its own ancestor: the cycle is cut here"})
-		}
-		for _, n := range path {
-			state[n] = done
+		return
+	}
+	t.roots = append(t.roots, n)
+}
+
+// wait makes a node a root until its parent comes.
+func (t *Tree) wait(n int32, parent string) {
+	if t.waiting == nil {
+		t.waiting, t.parentOf = map[string][]int32{}, map[int32]string{}
+	}
+	parent = strings.Clone(parent)
+	t.waiting[parent] = append(t.waiting[parent], n)
+	t.parentOf[n] = parent
+	t.root(n)
+	if t.joined != nil {
+		return
+	}
+	// From now on it is asked who hangs below whom.
+	t.joined = make([]int32, len(t.links))
+	for i, l := range t.links {
+		if t.joined[i] = l.parent; l.parent == none {
+			t.joined[i] = int32(i)
 		}
 	}
 }
 
-// chain links everything in the order of storage.
-func (b *builder) chain() {
-	for n := range b.parent {
-		f := b.facts[int32(n)]
-		if f.orphanOf != "" {
-			f.orphanOf = ""
-			b.r.Orphans--
+// join hangs a node that has no parent below another.
+func (t *Tree) join(n, p int32) {
+	if !t.linked {
+		if t.linked = true; t.o.Chain && t.Count() > 2 {
+			t.shape++ // they followed each other until now
 		}
-		f.linear = true
-		b.facts[int32(n)] = f
-		b.parent[n] = int32(n) - 1
-		b.r.Chained++
+	}
+	at := &t.links[p]
+	t.links[n].parent = p
+	if at.last == none {
+		t.links[n].next = n
+	} else {
+		t.links[n].next = t.links[at.last].next
+		t.links[at.last].next = n
+	}
+	at.last = n
+	if t.joined != nil {
+		t.joined[n] = p
 	}
 }
 
-// plant gives the tree its root, and links children in the order of storage.
-func (b *builder) plant() {
-	var candidates []int32
-	for n, p := range b.parent {
-		if p == none {
-			candidates = append(candidates, int32(n))
+// found hangs a node below the parent that it waited for. Where that closes a cycle the
+// member that was stored first becomes a root.
+func (t *Tree) found(c, p int32) {
+	delete(t.parentOf, c)
+	t.shape++
+	least := none
+	if t.fragment(p) == c {
+		least = c
+		for m := p; m != c; m = t.links[m].parent {
+			least = min(least, m)
 		}
 	}
-	b.roots = int64(len(candidates))
-	b.r.Roots += b.roots
-	nodes := len(b.Records)
+	if least == none {
+		t.stale = true
+		t.join(c, p)
+		return
+	}
+	t.linked = true
+	if t.cut == nil {
+		t.cut = map[int32]bool{}
+	}
+	t.cut[least] = true
+	t.report.Cycles++
+	rec, _ := t.Record(least)
+	t.report.Warn(Warning{Place: rec.Place, ID: t.ID(least), Text: "is its own ancestor: the cycle is cut here"})
+	t.moves++
+	if least == c {
+		return
+	}
+	t.leave(least)
+	t.root(least)
+	t.stale = true
+	t.join(c, p)
+	t.joined[c], t.joined[least] = least, least
+}
+
+// leave takes a node from its parent.
+func (t *Tree) leave(n int32) {
+	p := t.links[n].parent
+	before := t.links[p].last
+	for t.links[before].next != n {
+		before = t.links[before].next
+	}
 	switch {
-	case b.Header == nil && len(candidates) == 1:
-		b.root = candidates[0]
+	case before == n:
+		t.links[p].last = none
 	default:
-		// One that stands before all others: the header, or one that is made up.
-		b.root = int32(nodes)
-		id := b.Session + ":root"
-		if b.Header != nil {
-			id = b.Header.ID
-		}
-		for _, taken := b.byID[id]; taken; _, taken = b.byID[id] {
-			id += ":root"
-		}
-		b.ids = append(b.ids, id)
-		b.byID[id] = b.root
-		b.parent = append(b.parent, none)
-		for _, c := range candidates {
-			b.parent[c] = b.root
+		t.links[before].next = t.links[n].next
+		if t.links[p].last == n {
+			t.links[p].last = before
 		}
 	}
-	b.first = make([]int32, len(b.parent))
-	b.next = make([]int32, len(b.parent))
-	for n := range b.first {
-		b.first[n], b.next[n] = none, none
+	t.links[n].parent, t.links[n].next = none, none
+}
+
+// fragment returns the root of the part that a node is in.
+func (t *Tree) fragment(n int32) int32 {
+	for t.joined[n] != n {
+		t.joined[n] = t.joined[t.joined[n]]
+		n = t.joined[n]
 	}
-	for n := len(b.parent) - 1; n >= 0; n-- { // backwards, so that the first comes first
-		if p := b.parent[n]; p != none {
-			b.next[n] = b.first[p]
-			b.first[p] = int32(n)
+	return n
+}
+
+// probe returns the node of an id, or 0.
+func (t *Tree) probe(id string) int32 {
+	mask := len(t.table) - 1
+	for at := int(maphash.String(t.seed, id)) & mask; ; at = (at + 1) & mask {
+		if n := t.table[at]; n == 0 || string(t.id(n)) == id {
+			return n
 		}
 	}
 }
 
-// Len is the number of nodes, the root that stands before the records counted.
-func (t *Tree) Len() int { return len(t.parent) }
-
-// Root is the node without a parent.
-func (t *Tree) Root() int32 { return t.root }
-
-// Find returns the node of an id.
-func (t *Tree) Find(id string) (int32, bool) {
-	n, ok := t.byID[id]
-	return n, ok
+func (t *Tree) insert(n int32) {
+	mask := len(t.table) - 1
+	at := int(maphash.Bytes(t.seed, t.id(n))) & mask
+	for t.table[at] != 0 {
+		at = (at + 1) & mask
+	}
+	t.table[at] = n
 }
 
-// ID returns a node's id, unique in the tree.
-func (t *Tree) ID(n int32) string { return t.ids[n] }
-
-// Parent returns the parent; ok is false for the root.
-func (t *Tree) Parent(n int32) (parent int32, ok bool) {
-	p := t.parent[n]
-	return p, p != none
+// remove takes a node out of the table, and closes the gap.
+func (t *Tree) remove(n int32) {
+	mask := len(t.table) - 1
+	at := int(maphash.Bytes(t.seed, t.id(n))) & mask
+	for t.table[at] != n {
+		at = (at + 1) & mask
+	}
+	t.table[at] = 0
+	for at = (at + 1) & mask; t.table[at] != 0; at = (at + 1) & mask {
+		m := t.table[at]
+		t.table[at] = 0
+		t.insert(m)
+	}
 }
 
-// Of returns the node of the i-th record that was given to [Build].
-func (t *Tree) Of(i int) int32 { return t.nodeOf[i] }
-
-// FirstChild and NextSibling walk the children of a node in the order of storage;
-// ok is false at the end.
-func (t *Tree) FirstChild(n int32) (child int32, ok bool) {
-	c := t.first[n]
-	return c, c != none
-}
-
-// NextSibling is the next child of a node's parent.
-func (t *Tree) NextSibling(n int32) (sibling int32, ok bool) {
-	s := t.next[n]
-	return s, s != none
-}
-
-// Record returns what was stored of a node; ok is false for a root that was made up.
-func (t *Tree) Record(n int32) (rec *Record, ok bool) {
-	if int(n) < len(t.Records) {
-		return &t.Records[n], true
+func (t *Tree) rehash(size int) {
+	t.table = make([]int32, size)
+	for n := 1; n < len(t.recs); n++ {
+		t.insert(int32(n))
 	}
-	return t.Header, t.Header != nil
-}
-
-// At is the i-th node: the root first where it stands before the records, then in
-// the order of storage.
-func (t *Tree) At(i int) int32 {
-	if len(t.parent) > len(t.Records) {
-		if i == 0 {
-			return t.root
-		}
-		return int32(i) - 1
-	}
-	return int32(i)
-}
-
-// Position is the inverse of At.
-func (t *Tree) Position(n int32) int {
-	if len(t.parent) > len(t.Records) {
-		if int(n) == len(t.Records) {
-			return 0
-		}
-		return int(n) + 1
-	}
-	return int(n)
-}
-
-// Facts are the members that the tree adds to a node's data.
-func (t *Tree) Facts(n int32) []store.Member {
-	var out []store.Member
-	add := func(key string, v store.JSON) { out = append(out, store.Member{Key: key, Value: v}) }
-	f := t.facts[n]
-	if f.duplicateOf != "" {
-		add("duplicate_of", store.Quote(f.duplicateOf))
-	}
-	if f.orphanOf != "" {
-		add("orphan_parent", store.Quote(f.orphanOf))
-	}
-	if f.cycleCut {
-		add("cycle_cut", "true")
-	}
-	if f.linear {
-		add("linear_assumed", "true")
-	}
-	if _, stored := t.Record(n); !stored {
-		add("synthetic", "true")
-		add("source", store.Quote(t.source))
-		add("roots", store.JSON(fmt.Sprint(t.roots)))
-	}
-	return out
 }

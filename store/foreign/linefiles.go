@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -24,20 +25,52 @@ type LineFormat struct {
 	// Head tells what can be told of a session from its name and its first objects:
 	// ID, Kind, Title and Project.
 	Head func(path string, first []store.JSON) Head
-	// New makes a scanner for one file.
-	New func(path string) LineScanner
+	// New makes a scanner for one file, which adds its records to a tree.
+	New func(path string, t *Tree) LineScanner
 	// Record says whether an object that was found in a damaged line is a record.
 	Record func(store.JSON) bool
+	// Describe sets what lists show of a record: its kind, title, role, time, and the
+	// flags that go with them. Nothing of it was kept.
+	Describe func(rec *Record, body store.JSON)
+	// Withhold takes what is secret out of a record; nil where no record holds any.
+	Withhold func(body store.JSON) store.JSON
+	// Chain is [BuildOptions.Chain].
+	Chain bool
 }
 
 // LineScanner takes the objects of one file in their order.
 type LineScanner interface {
 	// Add takes one object. It keeps nothing of it that it does not need: bodies are
 	// read again when they are shown.
-	Add(obj store.JSON, at Place, size int64)
-	// Scan is what was found up to now. The scanner goes on afterwards and must not
-	// change what it has returned. Unreadable lines are counted by the caller.
-	Scan() *Scan
+	Add(Entry)
+	// About is what is known of the session now. The scanner goes on afterwards and must
+	// not change what it has returned. Unreadable lines are counted by the caller.
+	About() About
+}
+
+// Entry is an object in a file.
+type Entry struct {
+	JSON  store.JSON // "" for a line that is too long to be loaded
+	Place Place
+	Sum   uint64 // tells two objects apart
+}
+
+// Record is the node for an entry.
+func (e Entry) Record(id string) Record {
+	rec := Record{ID: id, Place: e.Place, Sum: e.Sum}
+	if e.JSON == "" {
+		rec.Flags = TooLong
+	}
+	return rec
+}
+
+// LineID is the id of a record that has none: the number of its line.
+func LineID(p Place) string {
+	id := "line-" + strconv.FormatInt(p.Line, 10)
+	if p.Part > 0 {
+		id += "." + strconv.Itoa(int(p.Part))
+	}
+	return id
 }
 
 // Bounds of the look at a file that finds its format.
@@ -53,33 +86,26 @@ type LineReader struct {
 
 	mu     sync.Mutex
 	files  map[string]*lineFile
-	paths  map[string]string // by session
-	recent []string          // paths of those that were scanned, the latest last
-	unread int               // files of no known format
-	shut   int               // files and folders that cannot be read
+	unread int // files of no known format
+	shut   int // files and folders that cannot be read
 }
 
 // lineFile is what is known of one file.
 type lineFile struct {
-	path    string
-	size    int64
-	stamp   string // changes with the file
-	inode   string
-	format  *LineFormat // nil: none knows it
-	head    Head
-	scanner LineScanner
-	at      Position
-	seen    os.FileInfo // which file it was that was scanned
-	tail    string      // what stood before at, see tailOf
-	begin   string      // what the file began with, see tailOf
-	begun   int64       // so many bytes of it
-	last    *Scan
-	unread  Report // lines that are no records
+	path   string
+	size   int64
+	stamp  string // changes with the file
+	inode  string
+	format *LineFormat // nil: none knows it
+	head   Head
+	begin  string // what the file began with, see tailOf
+	begun  int64  // so many bytes of it
 }
 
 var (
-	_ Reader  = (*LineReader)(nil)
-	_ Stamper = (*LineReader)(nil)
+	_ Reader    = (*LineReader)(nil)
+	_ Stamper   = (*LineReader)(nil)
+	_ Describer = (*LineReader)(nil)
 )
 
 // ErrFormat is a file of lines that no format knows.
@@ -200,13 +226,13 @@ func (r *LineReader) Sessions(ctx context.Context) ([]Head, error) {
 	if len(heads) == 0 && failed != nil {
 		return nil, failed
 	}
-	r.paths = make(map[string]string, len(heads))
+	taken := make(map[string]bool, len(heads))
 	for i := range heads {
 		id := heads[i].ID
-		for n := 2; r.paths[heads[i].ID] != ""; n++ {
+		for n := 2; taken[heads[i].ID]; n++ {
 			heads[i].ID = fmt.Sprintf("%s#%d", id, n) // a copy of a session is a session, and keeps its name whichever was written last
 		}
-		r.paths[heads[i].ID] = heads[i].Path
+		taken[heads[i].ID] = true
 	}
 	slices.SortStableFunc(heads, func(a, b Head) int {
 		switch {
@@ -276,7 +302,6 @@ func (r *LineReader) look(path string) (*lineFile, error) {
 		}
 	}
 	if !same {
-		f.forget()
 		f.begun = min(info.Size(), tailBytes)
 		if f.begin, err = tailOfPath(path, f.begun); err != nil {
 			return nil, err
@@ -298,7 +323,6 @@ func (r *LineReader) sniff(f *lineFile) error {
 	if err != nil {
 		return err
 	}
-	was := f.format
 	f.format = nil
 	for _, format := range r.formats {
 		if format.Sniff(first) {
@@ -306,15 +330,7 @@ func (r *LineReader) sniff(f *lineFile) error {
 			break
 		}
 	}
-	if f.format != was {
-		f.forget()
-	}
 	return nil
-}
-
-// forget has the next reading begin at the start.
-func (f *lineFile) forget() {
-	f.scanner, f.last, f.at, f.unread = nil, nil, Position{}, Report{}
 }
 
 // tailBytes is how much of a file is compared to know whether it is still the same one.
@@ -353,15 +369,22 @@ func (f *lineFile) beginsAsBefore() (bool, error) {
 	return begin == f.begin, err
 }
 
-// FormatOf is the name of the format that a session is in, "" for one that is not
-// there.
-func (r *LineReader) FormatOf(session string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if f := r.files[r.paths[session]]; f != nil && f.format != nil {
-		return f.format.Name
+// FormatOf is the name of the format that the file of a session is in, "" for one that
+// is not known.
+func (r *LineReader) FormatOf(h Head) string {
+	if f := r.formatOf(h.Path); f != nil {
+		return f.Name
 	}
 	return ""
+}
+
+func (r *LineReader) formatOf(path string) *LineFormat {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if f := r.files[path]; f != nil {
+		return f.format
+	}
+	return nil
 }
 
 // firstObjects reads the objects that a file begins with.
@@ -386,147 +409,6 @@ func firstObjects(path string) ([]store.JSON, error) {
 		return nil, err
 	}
 	return first, nil
-}
-
-// Read implements [Reader]. It goes on where it stopped, unless the file is another
-// now, or shorter.
-func (r *LineReader) Read(ctx context.Context, h Head, _ *Scan) (*Scan, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	path := r.paths[h.ID]
-	f := r.files[path]
-	if f == nil || f.format == nil {
-		return nil, &store.NotFoundError{What: "session", ID: h.ID}
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close() //nolint:errcheck // it was only read
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if f.scanner != nil && f.seen != nil && os.SameFile(f.seen, info) {
-		tail, err := tailOf(file, f.at.Offset)
-		if err != nil {
-			return nil, err
-		}
-		if tail != f.tail {
-			f.forget()
-		}
-	} else {
-		f.forget()
-	}
-	if f.scanner == nil {
-		f.scanner = f.format.New(path)
-	}
-	r.keep(path)
-	f.seen = info
-	before := f.at
-	f.at, err = ReadLines(ctx, file, 0, f.at, func(l Line) error {
-		f.line(l)
-		return nil
-	})
-	tail, terr := tailOf(file, f.at.Offset)
-	if terr != nil {
-		f.forget()
-		return nil, errors.Join(err, terr)
-	}
-	f.tail = tail
-	if err != nil {
-		// What was taken in is taken in: the next reading goes on behind it.
-		return nil, err
-	}
-	if f.last != nil && f.at == before {
-		return f.last, nil
-	}
-	scan := f.scanner.Scan()
-	scan.Report = scan.Report.Clone()
-	scan.Report.Unreadable += f.unread.Unreadable
-	for _, w := range f.unread.Warnings {
-		scan.Report.Warn(w)
-	}
-	scan.Report.Dropped += f.unread.Dropped
-	f.last = scan
-	return scan, nil
-}
-
-// keep notes a file that is scanned, and forgets what was found in the one not asked
-// for for longest.
-func (r *LineReader) keep(path string) {
-	r.recent = slices.DeleteFunc(r.recent, func(p string) bool { return p == path })
-	r.recent = append(r.recent, path)
-	if len(r.recent) > keptSessions {
-		if old := r.files[r.recent[0]]; old != nil {
-			old.forget()
-		}
-		r.recent = r.recent[1:]
-	}
-}
-
-// line hands the records of one line on.
-func (f *lineFile) line(l Line) {
-	if l.TooLong {
-		f.scanner.Add("", l.Place, l.Place.Length)
-		f.unread.Warn(Warning{Place: l.Place, Text: fmt.Sprintf("a line of %d MB is not loaded", l.Place.Length>>20)})
-		return
-	}
-	if l.Zeros {
-		f.unread.Unreadable++
-		f.unread.Warn(Warning{Place: l.Place, Text: fmt.Sprintf("%d bytes, all of them zero", l.Place.Length)})
-		return
-	}
-	if l.Mended {
-		f.unread.Warn(Warning{Place: l.Place, Text: "bytes that are no UTF-8 are shown as U+FFFD"})
-	}
-	found, damaged := Objects(l.Text, f.format.Record)
-	for i, o := range found {
-		at := l.Place
-		at.Part = int32(i)
-		f.scanner.Add(o.JSON, at, l.Place.Length)
-	}
-	if damaged {
-		f.unread.Unreadable++
-		what := "not a JSON object"
-		if len(found) > 0 {
-			what = fmt.Sprintf("damaged: %d records were found in it", len(found))
-		}
-		f.unread.Warn(Warning{Place: l.Place, Text: what})
-	}
-}
-
-// Body implements [Reader].
-func (r *LineReader) Body(_ context.Context, h Head, rec *Record) (store.JSON, error) {
-	r.mu.Lock()
-	path := r.paths[h.ID]
-	f := r.files[path]
-	var format *LineFormat
-	if f != nil {
-		format = f.format
-	}
-	r.mu.Unlock()
-	if format == nil {
-		return "", &store.NotFoundError{What: "session", ID: h.ID}
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close() //nolint:errcheck // it was only read
-	text := make([]byte, rec.Place.Length)
-	if _, err := file.ReadAt(text, rec.Place.Offset); err != nil {
-		if errors.Is(err, io.EOF) {
-			err = store.ErrSourceChanged
-		}
-		return "", err
-	}
-	clean, _ := Clean(text, rec.Place.Offset == 0)
-	found, _ := Objects(clean, format.Record)
-	if int(rec.Place.Part) >= len(found) {
-		return "", store.ErrSourceChanged
-	}
-	return found[rec.Place.Part].JSON, nil
 }
 
 // Close implements [Reader].

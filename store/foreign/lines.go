@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"treering/store"
@@ -188,11 +189,11 @@ const maxStarts = 256
 // else, in one that was torn or run together with others, every object in it that
 // accept takes for a record. damaged says that there is something in the line besides.
 // A line that is no object at all yields nothing.
-func Objects(text []byte, accept func(store.JSON) bool) (found []Object, damaged bool) {
+func Objects(text string, accept func(store.JSON) bool) (found []Object, damaged bool) {
 	if len(text) == 0 {
 		return nil, false
 	}
-	if j, err := store.ParseJSON(string(text)); err == nil {
+	if j, err := store.ParseJSON(text); err == nil {
 		if j.Kind() != store.Object {
 			return nil, true
 		}
@@ -200,7 +201,7 @@ func Objects(text []byte, accept func(store.JSON) bool) (found []Object, damaged
 	}
 	at := 0
 	for range maxStarts {
-		i := bytes.Index(text[at:], []byte(`{"`))
+		i := strings.Index(text[at:], `{"`)
 		if i < 0 {
 			break
 		}
@@ -210,7 +211,7 @@ func Objects(text []byte, accept func(store.JSON) bool) (found []Object, damaged
 			at++
 			continue
 		}
-		j, err := store.ParseJSON(string(text[at : at+n]))
+		j, err := store.ParseJSON(text[at : at+n])
 		if err != nil || !accept(j) {
 			at++
 			continue
@@ -223,7 +224,7 @@ func Objects(text []byte, accept func(store.JSON) bool) (found []Object, damaged
 
 // objectLength is how long the object is that text begins with, braces and quotes
 // alone considered; 0 where it does not end.
-func objectLength(text []byte) int {
+func objectLength(text string) int {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
 		c := text[i]

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"treering/store"
 )
@@ -113,6 +114,26 @@ type Totals struct {
 	Models                                         map[string]int64
 }
 
+// maxModels bounds how many models are told apart.
+const maxModels = 1000
+
+// Model counts a message of a model.
+func (t *Totals) Model(name string) {
+	if name == "" {
+		return
+	}
+	if t.Models == nil {
+		t.Models = map[string]int64{}
+	}
+	if _, known := t.Models[name]; !known {
+		if len(t.Models) >= maxModels {
+			return
+		}
+		name = strings.Clone(name)
+	}
+	t.Models[name]++
+}
+
 // Clone returns a report that shares nothing with this one.
 func (r Report) Clone() Report {
 	r.Others, r.Totals.Models = maps.Clone(r.Others), maps.Clone(r.Totals.Models)
@@ -129,13 +150,22 @@ func (r *Report) Warn(w Warning) {
 	r.Warnings = append(r.Warnings, w)
 }
 
+// maxOthers bounds how many kinds of records are told apart that are no nodes.
+const maxOthers = 200
+
 // Other counts a record of a kind that is no node.
 func (r *Report) Other(kind string) {
+	r.Skipped++
 	if r.Others == nil {
 		r.Others = map[string]int64{}
 	}
+	if _, known := r.Others[kind]; !known {
+		if len(r.Others) >= maxOthers {
+			kind = "of other kinds"
+		}
+		kind = strings.Clone(kind)
+	}
 	r.Others[kind]++
-	r.Skipped++
 }
 
 // Head is what is known of a session without reading it.

@@ -2,10 +2,8 @@ package foreign
 
 import (
 	"context"
-	"fmt"
-	"math"
+	"errors"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,19 +12,28 @@ import (
 )
 
 // Reader reads the sessions of one source. Its methods are called by several
-// goroutines, but Read by one at a time.
+// goroutines, but Read by one at a time for each session.
 type Reader interface {
 	// Token differs whenever the source may have changed.
 	Token(ctx context.Context) (string, error)
 	// Sessions lists what there is without reading it, in an order that lasts.
 	Sessions(ctx context.Context) ([]Head, error)
-	// Read reads one session. prior is what it returned last for that session, from
-	// which it may go on, or nil. It must not change prior.
-	Read(ctx context.Context, h Head, prior *Scan) (*Scan, error)
+	// Read reads what is new in a session: all of it the first time.
+	Read(ctx context.Context, h Head, g *Growth) error
 	// Body reads all of a record: a JSON object.
 	Body(ctx context.Context, h Head, rec *Record) (store.JSON, error)
 	// Close releases the source.
 	Close() error
+}
+
+// Describer is what a [Reader] offers whose records are described from their bodies
+// when they are shown: their kind, title, role and time.
+type Describer interface {
+	// Bodies calls visit with the bodies of records, in their order; "" stands for one
+	// that is not where it was.
+	Bodies(ctx context.Context, h Head, recs []*Record, visit func(i int, body store.JSON) error) error
+	// Describe sets what lists show of a record.
+	Describe(h Head, rec *Record, body store.JSON)
 }
 
 // Stamper is what a [Reader] offers that can tell whether one session has changed
@@ -38,21 +45,14 @@ type Stamper interface {
 	Stamp(ctx context.Context, h Head) (string, error)
 }
 
-// Scan is what a reader found in one session. It is not changed once it is returned.
-type Scan struct {
-	Records []Record
-	Header  *Record // the root, where the format keeps one
-	Source  string  // the format
-	Chain   bool    // see BuildOptions.Chain
-	Title   string  // of the session, "" where it has none
-	Active  int     // the record that the program would go on from; -1: none
-	Labels  map[int][]string
-	Report  Report
-	// Facts are added to the data of the root.
-	Facts []store.Member
-	// Mark, where it is not nil, may set the flags of the built tree's records, and
-	// returns the active node, or -1.
-	Mark func(*Tree) int32
+// Waiter is what a [Reader] offers whose source tells that it changed.
+type Waiter interface {
+	// Wait returns the token as soon as it differs from the one given.
+	Wait(ctx context.Context, token string) (string, error)
+	// Noticing says how and how soon changes are noticed.
+	Noticing() string
+	// Identity tells the source from any other that is at the same place later.
+	Identity(ctx context.Context) (string, error)
 }
 
 // Store serves the sessions of a reader as a read-only store.TreeStore. Nodes come
@@ -60,6 +60,10 @@ type Scan struct {
 type Store struct {
 	r     Reader
 	scope string
+	// Readings outlive the calls that begin them, until the store is closed.
+	life context.Context
+	end  context.CancelFunc
+	busy sync.WaitGroup
 
 	known atomic.Pointer[map[string]Head] // the list as it was read last
 
@@ -72,15 +76,13 @@ type Store struct {
 	recent []string // loaded, the latest last
 }
 
-// session is one tree in memory. It is not changed.
+// session is one session in memory. The store's lock guards all but g.
 type session struct {
 	head  Head
-	scan  *Scan
-	tree  *Tree
+	g     *Growth
 	token string
 	stamp string // see Stamper; "" where there is none
-	marks map[int32][]string
-	at    int32 // the active node, or none
+	round *round // the last reading, which may be under way
 }
 
 // keptSessions is how many trees stay in memory.
@@ -88,24 +90,77 @@ const keptSessions = 8
 
 var (
 	_ store.TreeStore = (*Store)(nil)
-	_ store.Outliner  = (*Store)(nil)
-	_ store.Watcher   = (*Store)(nil)
+	_ store.Previewer = (*Store)(nil)
+	_ store.Waiter    = (*Store)(nil)
 )
 
 // NewStore returns the store of a reader. scope tells its cursors from those of
 // other stores: the source's path. Close closes the reader.
 func NewStore(r Reader, scope string) *Store {
-	return &Store{r: r, scope: scope, loaded: map[string]*session{}}
+	s := &Store{r: r, scope: scope, loaded: map[string]*session{}}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s
 }
 
 // ChangeToken implements [store.Watcher].
 func (s *Store) ChangeToken(ctx context.Context) (string, error) {
+	if err := s.open(); err != nil {
+		return "", err
+	}
+	return s.r.Token(ctx)
+}
+
+func (s *Store) open() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return "", store.ErrClosed
+		return store.ErrClosed
 	}
-	return s.r.Token(ctx)
+	return nil
+}
+
+// lookEvery is how often a source is looked at that tells nothing.
+const lookEvery = 250 * time.Millisecond
+
+// Wait implements [store.Waiter].
+func (s *Store) Wait(ctx context.Context, token string) (string, error) {
+	if err := s.open(); err != nil {
+		return "", err
+	}
+	if w, ok := s.r.(Waiter); ok {
+		return w.Wait(ctx, token)
+	}
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		if now, err := s.ChangeToken(ctx); err != nil || now != token {
+			return now, err
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// Noticing implements [store.Waiter].
+func (s *Store) Noticing() string {
+	if w, ok := s.r.(Waiter); ok {
+		return w.Noticing()
+	}
+	return "within " + lookEvery.String() + ", by looking"
+}
+
+// Identity implements [store.Waiter].
+func (s *Store) Identity(ctx context.Context) (string, error) {
+	if err := s.open(); err != nil {
+		return "", err
+	}
+	if w, ok := s.r.(Waiter); ok {
+		return w.Identity(ctx)
+	}
+	return s.scope, nil
 }
 
 // list brings the list of sessions up to date. The lock is held.
@@ -146,13 +201,31 @@ func (s *Store) Known(id string) (h Head, ok bool) {
 	return h, ok
 }
 
-// open returns a session's tree, as of now.
-func (s *Store) open(ctx context.Context, id string) (*session, error) {
+// session returns a session as of now.
+func (s *Store) session(ctx context.Context, id string) (*opened, error) {
+	o, err := s.begin(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return o, o.round.wait(ctx)
+}
+
+// opened is a session that somebody asked for, and the reading that brings it up to
+// date.
+type opened struct {
+	head  Head
+	g     *Growth
+	round *round
+}
+
+// begin has a session read, if anything is new in it, and does not wait for that.
+func (s *Store) begin(ctx context.Context, id string) (*opened, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if was := s.unchanged(ctx, id); was != nil {
+	was := s.loaded[id]
+	if s.unchanged(ctx, was) {
 		s.keep(id, was)
-		return was, nil
+		return &opened{was.head, was.g, was.round}, nil
 	}
 	token, err := s.list(ctx)
 	if err != nil {
@@ -162,54 +235,57 @@ func (s *Store) open(ctx context.Context, id string) (*session, error) {
 	if !ok {
 		return nil, &store.NotFoundError{What: "session", ID: id}
 	}
-	stamp := s.stampOf(ctx, s.heads[i]) // before it is read: what comes meanwhile is seen the next time
-	was := s.loaded[id]
-	if was != nil && was.token == token {
-		return was, nil
+	head := s.heads[i]
+	switch {
+	case was == nil || was.head.Path != head.Path:
+		was = &session{g: newGrowth(id)}
+	case was.token == token && !was.failed():
+		return &opened{was.head, was.g, was.round}, nil
 	}
-	var prior *Scan
-	if was != nil {
-		prior = was.scan
-	}
-	scan, err := s.r.Read(ctx, s.heads[i], prior)
-	if err != nil {
-		return nil, err
-	}
-	now := &session{head: s.heads[i], scan: scan, token: token, stamp: stamp, at: none}
-	if scan == prior { // nothing new
-		now.tree, now.marks, now.at = was.tree, was.marks, was.at
-	} else {
-		report := scan.Report.Clone()
-		now.tree = Build(BuildOptions{Session: id, Source: scan.Source, Header: scan.Header, Chain: scan.Chain}, scan.Records, &report)
-		now.tree.report = &report
-		now.marks = map[int32][]string{}
-		for i, names := range scan.Labels {
-			n := now.tree.Of(i)
-			now.marks[n] = append(now.marks[n], names...)
-		}
-		if scan.Active >= 0 && scan.Active < len(scan.Records) {
-			now.at = now.tree.Of(scan.Active)
-		}
-		if scan.Mark != nil {
-			now.at = scan.Mark(now.tree)
-		}
-	}
-	s.keep(id, now)
-	return now, nil
+	// The stamp is taken before the session is read: what comes meanwhile is seen the
+	// next time.
+	was.head, was.token, was.stamp = head, token, s.stampOf(ctx, head)
+	was.round = s.read(head, was.g, was.round)
+	s.keep(id, was)
+	return &opened{was.head, was.g, was.round}, nil
 }
 
-// unchanged returns a session that is in memory and still as it was read, where that
+// read begins a reading, behind the one before.
+func (s *Store) read(head Head, g *Growth, before *round) *round {
+	now := &round{done: make(chan struct{})}
+	s.busy.Add(1)
+	go func() {
+		defer s.busy.Done()
+		defer close(now.done)
+		if before != nil {
+			<-before.done
+		}
+		if now.err = s.r.Read(s.life, head, g); errors.Is(now.err, context.Canceled) {
+			now.err = store.ErrClosed
+		}
+	}()
+	return now
+}
+
+// failed reports whether the last reading ended with an error. The next begins anew.
+func (o *session) failed() bool {
+	select {
+	case <-o.round.done:
+		return o.round.err != nil
+	default:
+		return false
+	}
+}
+
+// unchanged reports whether a session is in memory and still as it was read, where that
 // can be told without the list. The lock is held.
-func (s *Store) unchanged(ctx context.Context, id string) *session {
-	was := s.loaded[id]
-	if s.closed || was == nil || was.stamp == "" {
-		return nil
+func (s *Store) unchanged(ctx context.Context, was *session) bool {
+	if s.closed || was == nil || was.stamp == "" || was.failed() {
+		return false
 	}
 	// The list may have been read since, and the name be another file's.
-	if i, ok := s.byID[id]; !ok || s.heads[i].Path != was.head.Path || s.stampOf(ctx, was.head) != was.stamp {
-		return nil
-	}
-	return was
+	i, ok := s.byID[was.head.ID]
+	return ok && s.heads[i].Path == was.head.Path && s.stampOf(ctx, was.head) == was.stamp
 }
 
 func (s *Store) stampOf(ctx context.Context, h Head) string {
@@ -244,22 +320,28 @@ func (s *Store) Heads(ctx context.Context) ([]Head, error) {
 
 // Report tells what was found in a session besides its nodes, and its title.
 func (s *Store) Report(ctx context.Context, id string) (Report, string, error) {
-	o, err := s.open(ctx, id)
+	o, err := s.session(ctx, id)
 	if err != nil {
 		return Report{}, "", err
 	}
-	return *o.tree.report, o.scan.Title, nil
+	o.g.mu.RLock()
+	defer o.g.mu.RUnlock()
+	r := o.g.about.Report.Clone()
+	o.g.tree.addTo(&r)
+	return r, o.g.about.Title, nil
 }
 
 // Planted reports whether the root of a session stands before its records: it is the
 // header of the file, or was made up. Otherwise it is the only record without a parent,
 // which may be so until another one comes.
 func (s *Store) Planted(ctx context.Context, id string) (bool, error) {
-	o, err := s.open(ctx, id)
+	o, err := s.session(ctx, id)
 	if err != nil {
 		return false, err
 	}
-	return o.tree.Len() > len(o.tree.Records), nil
+	o.g.mu.RLock()
+	defer o.g.mu.RUnlock()
+	return o.g.tree.Planted(), nil
 }
 
 // Session implements [store.TreeStore].
@@ -276,384 +358,16 @@ func (s *Store) Session(ctx context.Context, id string) (store.SessionInfo, erro
 	return s.heads[i].Info(), nil
 }
 
-// ListSessions implements [store.TreeStore], in the reader's order.
-func (s *Store) ListSessions(ctx context.Context, f store.SessionFilter, page store.PageRequest) (store.Page[store.SessionInfo], error) {
-	var out store.Page[store.SessionInfo]
-	limit, err := page.Size()
-	if err != nil {
-		return out, err
-	}
-	scope := fmt.Sprintf("%s\x00sessions\x00%q\x00%q\x00%t", s.scope, f.Kinds, f.NotKinds, f.Kinds == nil)
-	after, err := s.after(scope, page.Cursor)
-	if err != nil {
-		return out, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, err := s.list(ctx); err != nil {
-		return out, err
-	}
-	from := 0
-	if after != nil {
-		from = after.next(func(id string) (int, bool) { i, ok := s.byID[id]; return i, ok })
-	}
-	for i := from; i < len(s.heads); i++ {
-		h := s.heads[i]
-		if s.byID[h.ID] != i || !f.Selects(h.Kind) {
-			continue
-		}
-		if len(out.Items) == limit {
-			out.Next = cursor(scope, i, out.Items[limit-1].ID)
-			break
-		}
-		out.Items = append(out.Items, h.Info())
-	}
-	return out, nil
-}
-
-// place is where a page goes on: behind an item, or where it was if that is gone.
-type place struct {
-	index int
-	id    string
-}
-
-func cursor(scope string, index int, id string) string {
-	return store.EncodeCursor(scope, strconv.Itoa(index), id)
-}
-
-func (s *Store) after(scope, text string) (*place, error) {
-	if text == "" {
-		return nil, nil
-	}
-	key, err := store.DecodeCursor(scope, text)
-	if err != nil {
-		return nil, err
-	}
-	if len(key) != 2 {
-		return nil, store.ErrBadCursor
-	}
-	index, err := strconv.Atoi(key[0])
-	if err != nil || index < 0 {
-		return nil, store.ErrBadCursor
-	}
-	return &place{index, key[1]}, nil
-}
-
-func (p *place) next(find func(id string) (int, bool)) int {
-	if i, ok := find(p.id); ok {
-		return i + 1
-	}
-	return p.index
-}
-
-// Node implements [store.TreeStore].
-func (s *Store) Node(ctx context.Context, id, node string) (store.Node, error) {
-	o, err := s.open(ctx, id)
-	if err != nil {
-		return store.Node{}, err
-	}
-	n, ok := o.tree.Find(node)
-	if !ok {
-		return store.Node{}, &store.NotFoundError{What: "node", ID: node, In: id}
-	}
-	return s.node(ctx, o, n)
-}
-
-// Nodes implements [store.TreeStore].
-func (s *Store) Nodes(ctx context.Context, id string, ids []string) ([]*store.Node, error) {
-	if err := store.CheckNodeIDs(ids); err != nil {
-		return nil, err
-	}
-	o, err := s.open(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]*store.Node, len(ids))
-	for i, node := range ids {
-		n, ok := o.tree.Find(node)
-		if !ok {
-			continue
-		}
-		read, err := s.node(ctx, o, n)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = &read
-	}
-	return out, nil
-}
-
-// ListNodes implements [store.TreeStore], in the order of storage, a root that
-// stands before the records first.
-func (s *Store) ListNodes(ctx context.Context, id string, page store.PageRequest) (store.Page[store.Node], error) {
-	return listed(ctx, s, id, "nodes", page, s.node)
-}
-
-// ListOutline implements [store.Outliner].
-func (s *Store) ListOutline(ctx context.Context, id string, page store.PageRequest) (store.Page[store.Outline], error) {
-	return listed(ctx, s, id, "nodes", page, func(_ context.Context, o *session, n int32) (store.Outline, error) { return o.outline(n), nil })
-}
-
-func listed[T any](ctx context.Context, s *Store, id, what string, page store.PageRequest, read func(context.Context, *session, int32) (T, error)) (out store.Page[T], err error) {
-	limit, err := page.Size()
-	if err != nil {
-		return out, err
-	}
-	scope := s.scope + "\x00" + what + "\x00" + id
-	after, err := s.after(scope, page.Cursor)
-	if err != nil {
-		return out, err
-	}
-	o, err := s.open(ctx, id)
-	if err != nil {
-		return out, err
-	}
-	t := o.tree
-	from := 0
-	if after != nil {
-		from = after.next(func(id string) (int, bool) {
-			n, ok := t.Find(id)
-			if !ok {
-				return 0, false
-			}
-			return t.Position(n), true
-		})
-	}
-	for i := from; i < t.Len(); i++ {
-		if len(out.Items) == limit {
-			out.Next = cursor(scope, i, t.ID(t.At(i-1)))
-			break
-		}
-		item, err := read(ctx, o, t.At(i))
-		if err != nil {
-			return store.Page[T]{}, err
-		}
-		out.Items = append(out.Items, item)
-	}
-	return out, nil
-}
-
-// ListChildren implements [store.TreeStore], in the order of storage.
-func (s *Store) ListChildren(ctx context.Context, id, node string, page store.PageRequest) (out store.Page[store.Node], err error) {
-	limit, err := page.Size()
-	if err != nil {
-		return out, err
-	}
-	scope := s.scope + "\x00children\x00" + id + "\x00" + node
-	after, err := s.after(scope, page.Cursor)
-	if err != nil {
-		return out, err
-	}
-	o, err := s.open(ctx, id)
-	if err != nil {
-		return out, err
-	}
-	t := o.tree
-	var c int32
-	var ok bool
-	switch parent, found := t.Find(node); {
-	case node == "" && !found:
-		c, ok = t.Root(), true
-		if after != nil {
-			return out, nil
-		}
-	case !found:
-		return out, &store.NotFoundError{What: "node", ID: node, In: id}
-	default:
-		c, ok = t.FirstChild(parent)
-		if after != nil {
-			at, found := t.Find(after.id)
-			if p, has := t.Parent(at); !found || !has || p != parent {
-				return out, store.ErrBadCursor // the source was replaced: what came before is gone as well
-			}
-			c, ok = t.NextSibling(at)
-		}
-	}
-	last := ""
-	for ; ok; c, ok = t.NextSibling(c) {
-		if len(out.Items) == limit {
-			out.Next = cursor(scope, 0, last)
-			break
-		}
-		read, err := s.node(ctx, o, c)
-		if err != nil {
-			return store.Page[store.Node]{}, err
-		}
-		last = t.ID(c)
-		out.Items = append(out.Items, read)
-	}
-	return out, nil
-}
-
-// ListHistory implements [store.TreeStore].
-func (s *Store) ListHistory(ctx context.Context, id, node string, page store.PageRequest) (out store.Page[store.Node], err error) {
-	limit, err := page.Size()
-	if err != nil {
-		return out, err
-	}
-	scope := s.scope + "\x00history\x00" + id + "\x00" + node
-	after, err := s.after(scope, page.Cursor)
-	if err != nil {
-		return out, err
-	}
-	o, err := s.open(ctx, id)
-	if err != nil {
-		return out, err
-	}
-	t := o.tree
-	n, ok := t.Find(node)
-	if !ok {
-		return out, &store.NotFoundError{What: "node", ID: node, In: id}
-	}
-	if after != nil {
-		at, found := t.Find(after.id)
-		if !found {
-			return out, store.ErrBadCursor // the source was replaced: what came before is gone as well
-		}
-		n, ok = t.Parent(at)
-	}
-	for ; ok; n, ok = t.Parent(n) {
-		if len(out.Items) == limit {
-			out.Next = cursor(scope, 0, out.Items[limit-1].ID)
-			break
-		}
-		read, err := s.node(ctx, o, n)
-		if err != nil {
-			return store.Page[store.Node]{}, err
-		}
-		out.Items = append(out.Items, read)
-	}
-	return out, nil
-}
-
-// CountNodes implements [store.TreeStore].
-func (s *Store) CountNodes(ctx context.Context, id string) (int64, error) {
-	o, err := s.open(ctx, id)
-	if err != nil {
-		return 0, err
-	}
-	return int64(o.tree.Len()), nil
-}
-
-func (o *session) outline(n int32) store.Outline {
-	out := store.Outline{ID: o.tree.ID(n), ParentID: o.parentID(n), Labels: o.marks[n], Active: n == o.at}
-	rec, ok := o.tree.Record(n)
-	if !ok {
-		out.Kind, out.Title = "root", o.scan.Title
-		return out
-	}
-	out.Kind, out.Title, out.Role, out.Time = rec.Kind, rec.Title, rec.Role, rec.Time
-	out.Failed, out.Quiet, out.FalseFork = rec.Flags&Failed != 0, rec.Flags&Quiet != 0, rec.Flags&FalseFork != 0
-	return out
-}
-
-func (o *session) parentID(n int32) *string {
-	p, ok := o.tree.Parent(n)
-	if !ok {
-		return nil
-	}
-	id := o.tree.ID(p)
-	return &id
-}
-
-// node reads one node with its body.
-func (s *Store) node(ctx context.Context, o *session, n int32) (store.Node, error) {
-	line := o.outline(n)
-	var members []store.Member
-	add := func(key string, v store.JSON) { members = append(members, store.Member{Key: key, Value: v}) }
-	if line.Title != "" {
-		add("title", store.Quote(line.Title))
-	}
-	if line.Time != 0 && math.Abs(line.Time) < 1e12 {
-		add("ts", store.Quote(stamp(line.Time)))
-	}
-	if line.Role != "" {
-		add("role", store.Quote(line.Role))
-	}
-	if line.Active {
-		add("head", "true")
-	}
-	if len(line.Labels) > 0 {
-		var names []store.JSON
-		for _, l := range line.Labels {
-			names = append(names, store.Quote(l))
-		}
-		add("labels", store.ArrayOf(names...))
-	}
-	if line.Failed {
-		add("failed", "true")
-	}
-	members = append(members, o.tree.Facts(n)...)
-	if n == o.tree.Root() {
-		members = append(members, o.scan.Facts...)
-	}
-	if rec, ok := o.tree.Record(n); ok {
-		body := store.ObjectOf(store.Member{Key: "not_loaded", Value: "true"}, store.Member{Key: "bytes", Value: store.JSON(strconv.FormatInt(rec.Place.Length, 10))})
-		if rec.Flags&TooLong == 0 {
-			var err error
-			if body, err = s.r.Body(ctx, o.head, rec); err != nil {
-				return store.Node{}, fmt.Errorf("session %q, %s: %w", o.head.ID, rec.Place, err)
-			}
-		}
-		add("raw", body)
-	}
-	return store.Node{ID: line.ID, ParentID: line.ParentID, Kind: line.Kind, Data: store.ObjectOf(members...)}, nil
-}
-
-func stamp(seconds float64) string {
-	whole := math.Floor(seconds)
-	return time.Unix(int64(whole), int64((seconds-whole)*1e9)).UTC().Format("2006-01-02T15:04:05.999Z07:00")
-}
-
 // Close implements [store.TreeStore]. Closing again does nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+	was := s.closed
+	s.closed, s.loaded = true, nil
+	s.mu.Unlock()
+	if was {
 		return nil
 	}
-	s.closed, s.loaded = true, nil
+	s.end()
+	s.busy.Wait()
 	return s.r.Close()
-}
-
-// refuse answers everything that would write.
-func (s *Store) refuse() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return store.ErrClosed
-	}
-	return errReadOnly
-}
-
-// errReadOnly says why, and what can be done instead.
-var errReadOnly = fmt.Errorf("%w: another program writes it; import it into a store of its own to change it", store.ErrReadOnly)
-
-// CreateSession is refused with [store.ErrReadOnly], as all that writes is.
-func (s *Store) CreateSession(context.Context, string, string, *float64) (store.SessionInfo, error) {
-	return store.SessionInfo{}, s.refuse()
-}
-
-// SetSessionTTL is refused.
-func (s *Store) SetSessionTTL(context.Context, string, *float64) (store.SessionInfo, error) {
-	return store.SessionInfo{}, s.refuse()
-}
-
-// DeleteSession is refused.
-func (s *Store) DeleteSession(context.Context, string) (bool, error) { return false, s.refuse() }
-
-// PurgeExpired is refused.
-func (s *Store) PurgeExpired(context.Context) (int, error) { return 0, s.refuse() }
-
-// Append is refused.
-func (s *Store) Append(context.Context, string, store.Node) error { return s.refuse() }
-
-// CountExpired is 0: nothing in a source of another program expires.
-func (s *Store) CountExpired(context.Context) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return 0, store.ErrClosed
-	}
-	return 0, nil
 }

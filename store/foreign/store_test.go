@@ -16,37 +16,59 @@ import (
 type shelf struct {
 	token string
 	heads []Head
-	scans map[string]*Scan
+	scans map[string]*talk
 	reads int
-	prior []*Scan
 	fail  error
+}
+
+// talk is a session of it.
+type talk struct {
+	records []Record
+	title   string
+	active  int
+	labels  map[int][]string
 }
 
 func (s *shelf) Token(context.Context) (string, error)    { return s.token, s.fail }
 func (s *shelf) Sessions(context.Context) ([]Head, error) { return s.heads, s.fail }
 func (s *shelf) Close() error                             { return nil }
 
-func (s *shelf) Read(_ context.Context, h Head, prior *Scan) (*Scan, error) {
+func (s *shelf) Read(_ context.Context, h Head, g *Growth) error {
 	s.reads++
-	s.prior = append(s.prior, prior)
-	return s.scans[h.ID], s.fail
+	if s.fail != nil {
+		return s.fail
+	}
+	from := s.scans[h.ID]
+	t := NewTree(BuildOptions{Session: h.ID, Source: "test"})
+	a := About{Title: from.title, Active: -1, Labels: map[int32][]string{}}
+	for i, r := range from.records {
+		n := t.Add(r)
+		if i == from.active {
+			a.Active = n
+		}
+		if names := from.labels[i]; names != nil {
+			a.Labels[n] = names
+		}
+	}
+	g.Replace(t, a)
+	return nil
 }
 
 func (s *shelf) Body(_ context.Context, _ Head, rec *Record) (store.JSON, error) {
 	return store.JSON(fmt.Sprintf(`{"line":%d,"n":1.50}`, rec.Place.Line)), s.fail
 }
 
-func scanOf(list ...string) *Scan {
+func talkOf(list ...string) *talk {
 	recs := records(list...)
-	return &Scan{Records: recs, Source: "test", Active: len(recs) - 1}
+	return &talk{records: recs, active: len(recs) - 1}
 }
 
 func newShelf() *shelf {
 	return &shelf{
 		token: "1", heads: []Head{{ID: "two", Kind: "pi"}, {ID: "one", Kind: "claude"}, {ID: "empty", Kind: "pi"}, {ID: "one", Kind: "again"}},
-		scans: map[string]*Scan{
-			"one": scanOf("a", "b<a", "c<a", "d<a", "e<b", "f<e", "g<f", "e<b=other", "h<e", "i<gone", "j<i", "k<j"),
-			"two": scanOf("x", "y<x"), "empty": scanOf(),
+		scans: map[string]*talk{
+			"one": talkOf("a", "b<a", "c<a", "d<a", "e<b", "f<e", "g<f", "e<b=other", "h<e", "i<gone", "j<i", "k<j"),
+			"two": talkOf("x", "y<x"), "empty": talkOf(),
 		},
 	}
 }
@@ -58,9 +80,9 @@ func TestReadingHalf(t *testing.T) {
 func TestDataOfANode(t *testing.T) {
 	s := newShelf()
 	scan := s.scans["two"]
-	scan.Title = "a talk"
-	scan.Records[1].Title, scan.Records[1].Role, scan.Records[1].Time, scan.Records[1].Flags = "hello", "user", 1700000000.25, Failed
-	scan.Labels = map[int][]string{1: {"main", "mine"}}
+	scan.title = "a talk"
+	scan.records[1].Title, scan.records[1].Role, scan.records[1].Time, scan.records[1].Flags = "hello", "user", 1700000000.25, Failed
+	scan.labels = map[int][]string{1: {"main", "mine"}}
 	ts := NewStore(s, "shelf")
 	n, err := ts.Node(t.Context(), "two", "y")
 	if err != nil {
@@ -80,7 +102,7 @@ func TestDataOfANode(t *testing.T) {
 		t.Errorf("%+v, %v", n, err)
 	}
 	scan = s.scans["empty"]
-	scan.Records, scan.Active = []Record{{ID: "long", Kind: "line", Flags: TooLong, Place: Place{Length: 1 << 30}}}, 0
+	scan.records, scan.active = []Record{{ID: "long", Kind: "line", Flags: TooLong, Place: Place{Length: 1 << 30}}}, 0
 	n, err = ts.Node(t.Context(), "empty", "long")
 	if err != nil || n.Data.Get("raw") != `{"not_loaded":true,"bytes":1073741824}` {
 		t.Errorf("%+v, %v", n, err)
@@ -105,14 +127,13 @@ func TestASessionThatGrows(t *testing.T) {
 	if s.reads != 1 {
 		t.Errorf("read %d times", s.reads)
 	}
-	before := s.scans["two"]
-	s.token, s.scans["two"] = "2", scanOf("x", "y<x", "z<y")
+	s.token, s.scans["two"] = "2", talkOf("x", "y<x", "z<y")
 	rest := list(first.Next, 0)
 	if len(rest.Items) != 2 || rest.Items[1].ID != "z" {
 		t.Errorf("%+v", rest)
 	}
-	if s.reads != 2 || s.prior[1] != before {
-		t.Errorf("read %d times, the second time on from %v", s.reads, s.prior[1])
+	if s.reads != 2 {
+		t.Errorf("read %d times", s.reads)
 	}
 	// One that is gone is missing from then on.
 	s.token, s.heads = "3", s.heads[1:]
@@ -139,11 +160,11 @@ func TestReports(t *testing.T) {
 
 // No more trees are kept than are looked at.
 func TestTreesAreForgotten(t *testing.T) {
-	s := &shelf{token: "1", scans: map[string]*Scan{}}
+	s := &shelf{token: "1", scans: map[string]*talk{}}
 	for i := range 20 {
 		id := fmt.Sprint(i)
 		s.heads = append(s.heads, Head{ID: id, Kind: "pi"})
-		s.scans[id] = scanOf("a")
+		s.scans[id] = talkOf("a")
 	}
 	ts := NewStore(s, "shelf")
 	for i := range 20 {
@@ -166,11 +187,11 @@ func TestChildrenAfterTheSourceWasReplaced(t *testing.T) {
 		t.Fatalf("%+v, %v", page, err)
 	}
 	cursor := page.Next
-	shelf.token, shelf.scans["one"] = "2", scanOf("a", "c<a", "d<a")
+	shelf.token, shelf.scans["one"] = "2", talkOf("a", "c<a", "d<a")
 	if page, err := s.ListChildren(t.Context(), "one", "a", store.PageRequest{Cursor: cursor}); !errors.Is(err, store.ErrBadCursor) {
 		t.Errorf("%+v, %v", page, err)
 	}
-	shelf.token, shelf.scans["one"] = "3", scanOf("a", "c<a", "b<a", "d<a")
+	shelf.token, shelf.scans["one"] = "3", talkOf("a", "c<a", "b<a", "d<a")
 	page, err = s.ListChildren(t.Context(), "one", "a", store.PageRequest{Cursor: cursor})
 	if err != nil || len(page.Items) != 1 || page.Items[0].ID != "d" {
 		t.Errorf("%+v, %v", page, err)
@@ -217,7 +238,7 @@ func TestOneSessionIsReadWithoutTheOthers(t *testing.T) {
 	if r.tokens != 0 || r.reads != 0 {
 		t.Errorf("%d looks at all sessions, %d readings", r.tokens, r.reads)
 	}
-	r.stamps["one"], r.token, r.scans["one"] = "b", "2", scanOf("a", "b<a")
+	r.stamps["one"], r.token, r.scans["one"] = "b", "2", talkOf("a", "b<a")
 	count("one", 2)
 	if r.tokens != 1 || r.reads != 1 {
 		t.Errorf("%d looks at all sessions, %d readings", r.tokens, r.reads)

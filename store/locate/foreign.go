@@ -98,7 +98,7 @@ func openLines(ctx context.Context, t target, o Options) (*Opened, error) {
 	case len(heads) == 0:
 		return nil, &LocatorError{t.shown, "it went away meanwhile", store.ErrStoreNotFound}
 	}
-	name := r.FormatOf(heads[0].ID)
+	name := r.FormatOf(heads[0])
 	if err := refuseWriting(t, "a session file of another program", o); err != nil {
 		return nil, err
 	}

@@ -188,6 +188,49 @@ func (r reading) tree(t *testing.T, session string) {
 				t.Errorf("the outline has %+v where the list has %q, kind %q", l, n.ID, n.Kind)
 			}
 		}
+		r.preview(t, session, outline)
+	}
+}
+
+// preview checks that a session that is whole is listed early as it is, and that what
+// may change in it without a new node is as the outline has it.
+func (r reading) preview(t *testing.T, session string, outline []store.Outline) {
+	p, ok := r.ts.(store.Previewer)
+	if !ok {
+		return
+	}
+	early := paged(t, 5, func(req store.PageRequest) (store.Page[store.Outline], error) {
+		page, reading, err := p.PreviewOutline(t.Context(), session, req)
+		if err == nil && !reading.Whole {
+			t.Errorf("the outline was listed, and is not whole: %+v", reading)
+		}
+		return page, err
+	})
+	if diff := cmp.Diff(outline, early); diff != "" {
+		t.Errorf("listed early: %s", diff)
+	}
+	m, err := p.Marks(t.Context(), session, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Nodes != int64(len(outline)) {
+		t.Errorf("marks of %d nodes, %d are listed", m.Nodes, len(outline))
+	}
+	forks := map[string]bool{}
+	for _, f := range m.Forks {
+		forks[f.ID] = f.False
+	}
+	for i, o := range outline {
+		if o.Active != (o.ID == m.Active) || len(o.Labels)+len(m.Labels[o.ID]) > 0 && !slices.Equal(o.Labels, m.Labels[o.ID]) || o.FalseFork != forks[o.ID] {
+			t.Errorf("%+v; the marks say active %q, labels %q, false fork %t", o, m.Active, m.Labels[o.ID], forks[o.ID])
+		}
+		if i == 0 && o.ParentID == nil && m.Root.Title != o.Title {
+			t.Errorf("the root is called %q, and %q in the marks", o.Title, m.Root.Title)
+		}
+	}
+	again, err := p.Marks(t.Context(), session, m.Upto)
+	if err != nil || len(again.Forks) != 0 || again.Tree != m.Tree {
+		t.Errorf("marks that were told are told again: %+v, %v", again, err)
 	}
 }
 

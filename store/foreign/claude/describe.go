@@ -8,38 +8,76 @@ import (
 	"treering/store/foreign"
 )
 
-// describe sets what lists show of a line.
-func describe(rec *foreign.Record, j store.JSON) {
-	title := ""
-	m := j.Get("message")
-	content := m.Get("content")
-	switch rec.Kind {
+// looks is what the kind of a line is, and what goes with it.
+type looks struct {
+	kind, role string
+	flags      foreign.Flags
+}
+
+// looksOf tells what a line is: f are its members.
+func looksOf(kind string, f *foreign.Fields, content store.JSON) looks {
+	l := looks{kind: kind}
+	switch kind {
 	case "user":
-		rec.Role = "user"
+		l.role = "user"
 		if result, ok := block(content, "tool_result"); ok {
-			rec.Kind, rec.Role = "tool_result", "tool"
-			title = "→ " + foreign.Title(foreign.Content(result.Get("content")))
+			l.kind, l.role = "tool_result", "tool"
 			if yes(result, "is_error") {
-				rec.Flags |= foreign.Failed
+				l.flags |= foreign.Failed
 			}
 			break
 		}
+		switch {
+		case f.Get("isCompactSummary") == "true":
+			l.kind, l.role = "compact_summary", "system"
+		case f.Get("isMeta") == "true":
+			l.flags |= foreign.Quiet
+		case asked(content):
+			l.flags |= foreign.Prompt
+		}
+	case "assistant":
+		l.role = "assistant"
+		if f.Get("isApiErrorMessage") == "true" {
+			l.flags |= foreign.Failed
+		}
+	case "system":
+		l.role = "system"
+		subtype := f.Text("subtype")
+		if subtype != "" {
+			l.kind = "system:" + subtype
+		}
+		switch {
+		case subtype == "compact_boundary":
+		case f.Text("level") == "error" || subtype == "api_error":
+			l.flags |= foreign.Failed
+		default:
+			l.flags |= foreign.Quiet
+		}
+	case "attachment", "progress":
+		l.flags |= foreign.Quiet
+	}
+	return l
+}
+
+// describe sets what lists show of a line.
+func describe(rec *foreign.Record, j store.JSON) {
+	var f foreign.Fields
+	f.Of(j)
+	content := f.Get("message").Get("content")
+	l := looksOf(text(j, "type"), &f, content)
+	rec.Kind, rec.Role, rec.Time = strings.Clone(l.kind), l.role, foreign.Time(f.Get("timestamp"))
+	rec.Flags |= l.flags
+	title := ""
+	switch {
+	case l.kind == "tool_result":
+		result, _ := block(content, "tool_result")
+		title = "→ " + foreign.Title(foreign.Content(result.Get("content")))
+	case l.role == "user", l.kind == "compact_summary":
 		title = foreign.Content(content)
 		if _, image := block(content, "image"); image && title == "" {
 			title = "an image"
 		}
-		switch {
-		case yes(j, "isCompactSummary"):
-			rec.Kind, rec.Role = "compact_summary", "system"
-		case yes(j, "isMeta"):
-			rec.Flags |= foreign.Quiet
-		default:
-			if _, real := prompt(j); real {
-				rec.Flags |= foreign.Prompt
-			}
-		}
-	case "assistant":
-		rec.Role = "assistant"
+	case l.role == "assistant":
 		title = foreign.Content(content)
 		if title == "" {
 			if call, ok := block(content, "tool_use"); ok {
@@ -48,29 +86,13 @@ func describe(rec *foreign.Record, j store.JSON) {
 				title = "thinking"
 			}
 		}
-		if yes(j, "isApiErrorMessage") {
-			rec.Flags |= foreign.Failed
-		}
-	case "system":
-		rec.Role = "system"
-		subtype := text(j, "subtype")
-		if subtype != "" {
-			rec.Kind = "system:" + subtype
-		}
-		if subtype == "compact_boundary" {
-			m := j.Get("compactMetadata")
-			title = fmt.Sprintf("compacted (%s, %s)", or(text(m, "trigger"), "?"), or(string(m.Get("preTokens")), "?"))
-			break
-		}
-		title = strings.TrimSpace(subtype + " " + text(j, "content"))
-		if text(j, "level") == "error" || subtype == "api_error" {
-			rec.Flags |= foreign.Failed
-		} else {
-			rec.Flags |= foreign.Quiet
-		}
-	case "attachment", "progress":
-		rec.Flags |= foreign.Quiet
-		title = or(text(j, "attachment", "type"), or(text(j, "data", "type"), rec.Kind))
+	case l.kind == "system:compact_boundary":
+		m := f.Get("compactMetadata")
+		title = fmt.Sprintf("compacted (%s, %s)", or(text(m, "trigger"), "?"), or(string(m.Get("preTokens")), "?"))
+	case l.role == "system":
+		title = strings.TrimSpace(f.Text("subtype") + " " + f.Text("content"))
+	default:
+		title = or(text(f.Get("attachment"), "type"), or(text(f.Get("data"), "type"), rec.Kind))
 	}
 	rec.Title = foreign.Title(title)
 	if rec.Title == "" {
@@ -112,6 +134,17 @@ func toolCall(b store.JSON) string {
 // notAsked begin what the program puts into a person's mouth.
 var notAsked = []string{"<local-command-stdout>", "<local-command-caveat>", "<ide_opened_file>", "<system-reminder>", "[Request interrupted"}
 
+// asked reports whether a content is what a person asked.
+func asked(content store.JSON) bool {
+	said := strings.TrimSpace(foreign.Content(content))
+	for _, p := range notAsked {
+		if strings.HasPrefix(said, p) {
+			return false
+		}
+	}
+	return said != "" && !strings.HasPrefix(said, "<command-name>") && !strings.HasPrefix(said, "<command-message>")
+}
+
 // prompt is what a person asked in a line, and whether it is really that: a command of
 // the program's own is named, but is none.
 func prompt(j store.JSON) (title string, real bool) {
@@ -127,13 +160,8 @@ func prompt(j store.JSON) (title string, real bool) {
 		name, _, _ = strings.Cut(name, "</command-name>")
 		return foreign.Title("/" + strings.TrimPrefix(name, "/")), false
 	}
-	for _, p := range notAsked {
-		if strings.HasPrefix(said, p) {
-			return "", false
-		}
-	}
-	if strings.HasPrefix(said, "<command-message>") {
+	if !asked(content) {
 		return "", false
 	}
-	return foreign.Title(said), said != ""
+	return foreign.Title(said), true
 }

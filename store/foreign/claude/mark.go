@@ -1,16 +1,80 @@
 package claude
 
-import (
-	"treering/store/foreign"
-)
+import "treering/store/foreign"
 
-// mark finds the head, and tells the forks that a person made from those that are
-// only stored as forks.
-func mark(t *foreign.Tree, heads []int) int32 {
-	n := t.Len()
-	// prompts: whether something that a person asked hangs at a node or below it.
+// marks finds the head of a session while it grows, and tells the forks that a person
+// made from those that are only stored as forks. At a real branch point at least two of
+// the children lead to something that was asked; where fewer do, one child is what the
+// conversation goes on with: the one that leads to a prompt, else the last that has
+// something below it, else the last.
+type marks struct {
+	tree    *foreign.Tree
+	shape   uint64
+	prompts []bool  // by node: whether something that a person asked is there or below
+	head    []int32 // by node: the nearest message from there upwards, which can be the head; -1: none
+	best    int32   // the head; -1: none
+}
+
+func newMarks(t *foreign.Tree) marks {
+	return marks{tree: t, shape: t.Shape(), best: -1, prompts: []bool{false}, head: []int32{-1}}
+}
+
+// added takes a node that was added; head says that it can be the head.
+func (m *marks) added(n int32, head bool) {
+	if int(n) < len(m.prompts) {
+		return // it was there: a line that was written twice
+	}
+	m.prompts = append(m.prompts, false)
+	p, ok := m.tree.Parent(n)
+	switch {
+	case head:
+		m.head = append(m.head, n)
+	case ok:
+		m.head = append(m.head, m.head[p])
+	default:
+		m.head = append(m.head, -1)
+	}
+	// What is added last is one of those that nothing follows.
+	m.best = max(m.best, m.head[n])
+	m.asked(n)
+	if !ok {
+		return
+	}
+	m.weigh(p)
+	if above, ok := m.tree.Parent(p); ok {
+		m.weigh(above) // p has something below it now
+	}
+}
+
+// asked notes upwards that a node leads to a prompt.
+func (m *marks) asked(n int32) {
+	if f := m.tree.Flags(n); f&foreign.Prompt == 0 || f&foreign.Side != 0 {
+		return
+	}
+	for at, ok := n, true; ok && !m.prompts[at]; at, ok = m.tree.Parent(at) {
+		m.prompts[at] = true
+		if p, has := m.tree.Parent(at); has {
+			m.weigh(p)
+		}
+	}
+}
+
+// active is the head: of the nodes that nothing follows, walked up to the nearest
+// message, the one that was written last.
+func (m *marks) active() int32 {
+	if now := m.tree.Shape(); now != m.shape {
+		m.shape = now
+		m.again()
+	}
+	return m.best
+}
+
+// again looks at all nodes, where some of them came elsewhere.
+func (m *marks) again() {
+	t := m.tree
+	clear(m.prompts)
 	// Children have no order by number, so nodes are visited children first.
-	order := make([]int32, 0, n)
+	order := make([]int32, 0, t.Len())
 	for stack := []int32{t.Root()}; len(stack) > 0; {
 		at := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
@@ -19,82 +83,60 @@ func mark(t *foreign.Tree, heads []int) int32 {
 			stack = append(stack, c)
 		}
 	}
-	prompts := make([]bool, n)
 	for i := len(order) - 1; i >= 0; i-- {
 		at := order[i]
-		if rec, ok := t.Record(at); ok && rec.Flags&foreign.Prompt != 0 && rec.Flags&foreign.Side == 0 {
-			prompts[at] = true
+		if f := t.Flags(at); f&foreign.Prompt != 0 && f&foreign.Side == 0 {
+			m.prompts[at] = true
 		}
-		if p, ok := t.Parent(at); ok && prompts[at] {
-			prompts[p] = true
+		if p, ok := t.Parent(at); ok && m.prompts[at] {
+			m.prompts[p] = true
 		}
 	}
+	m.best = -1
 	for _, at := range order {
-		falseForks(t, at, prompts)
+		m.weigh(at)
+		if m.head[at] != at {
+			if m.head[at] = -1; at != t.Root() {
+				p, _ := t.Parent(at)
+				m.head[at] = m.head[p]
+			}
+		}
+		if _, more := t.FirstChild(at); !more {
+			m.best = max(m.best, m.head[at])
+		}
 	}
-	return active(t, heads)
 }
 
-// falseForks marks the children of a node that are no branches. At a real branch point
-// at least two of them lead to something that was asked; where fewer do, one child is
-// what the conversation goes on with: the one that leads to a prompt, else the last
-// that has something below it, else the last.
-func falseForks(t *foreign.Tree, at int32, prompts []bool) {
+// weighed is how many children of a node are looked at: those of one with more are no
+// turns of a conversation, and each new one would look at all.
+const weighed = 1000
+
+// weigh marks the children of a node that are no branches.
+func (m *marks) weigh(at int32) {
+	t := m.tree
 	children, asked := 0, 0
-	main := int32(-1)
-	below := false
+	main, below := int32(-1), false
 	for c, ok := t.FirstChild(at); ok; c, ok = t.NextSibling(c) {
-		children++
+		if children++; children > weighed {
+			return
+		}
 		_, more := t.FirstChild(c)
 		switch {
-		case prompts[c]:
+		case m.prompts[c]:
 			asked++
 			main, below = c, true
 		case asked == 0 && (more || !below):
 			main, below = c, below || more
 		}
 	}
-	if children < 2 {
-		return
-	}
 	if _, made := t.Record(at); !made {
 		return // below a root that was made up every child is a root
 	}
 	for c, ok := t.FirstChild(at); ok; c, ok = t.NextSibling(c) {
-		if asked >= 2 && prompts[c] || c == main {
-			continue
-		}
-		if rec, ok := t.Record(c); ok {
-			rec.Flags |= foreign.FalseFork
-		}
-	}
-}
-
-// active is the head: of the nodes that nothing follows, walked up to the nearest
-// message, the one that was written last.
-func active(t *foreign.Tree, heads []int) int32 {
-	can := make([]int, t.Len())
-	for i := range can {
-		can[i] = -1
-	}
-	for _, i := range heads {
-		can[t.Of(i)] = i
-	}
-	best, place := int32(-1), -1
-	for i := range t.Len() {
-		n := t.At(i)
-		if _, more := t.FirstChild(n); more {
-			continue
-		}
-		for at, ok := n, true; ok; at, ok = t.Parent(at) {
-			if can[at] < 0 {
-				continue
-			}
-			if can[at] > place {
-				best, place = at, can[at]
-			}
-			break
+		if children < 2 || asked >= 2 && m.prompts[c] || c == main {
+			t.Mark(c, 0, foreign.FalseFork)
+		} else {
+			t.Mark(c, foreign.FalseFork, 0)
 		}
 	}
-	return best
 }

@@ -163,10 +163,13 @@ func (r *Reader) Sessions(ctx context.Context) (heads []foreign.Head, err error)
 func when(s string) float64 { return foreign.Time(store.Quote(s)) }
 
 // Read implements foreign.Reader.
-func (r *Reader) Read(ctx context.Context, h foreign.Head, _ *foreign.Scan) (scan *foreign.Scan, err error) {
-	err = r.read(ctx, func(conn *sqlite.Conn, l layout) error {
-		scan = &foreign.Scan{Source: "contree", Active: -1, Labels: map[int][]string{}}
-		at := map[int64]int{}
+func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) error {
+	var t *foreign.Tree
+	var a foreign.About
+	err := r.read(ctx, func(conn *sqlite.Conn, l layout) error {
+		t = foreign.NewTree(foreign.BuildOptions{Session: h.ID, Source: "contree"})
+		a = foreign.About{Active: -1, Labels: map[int32][]string{}}
+		at := map[int64]int32{}
 		exit := "NULL"
 		if l.exitCode {
 			exit = "exit_code"
@@ -189,23 +192,23 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, _ *foreign.Scan) (sca
 				rec.Title += fmt.Sprintf(" (exit %d)", code)
 				rec.Flags |= foreign.Failed
 			}
-			at[row.ColumnInt64(0)] = len(scan.Records)
-			scan.Records = append(scan.Records, rec)
+			at[row.ColumnInt64(0)] = t.Add(rec)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		return l.names(conn, h.ID, at, scan)
+		return l.names(conn, h.ID, at, &a)
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return scan, nil
+	g.Replace(t, a)
+	return nil
 }
 
 // names puts the branches on the entries that they point to, the active one first.
-func (l layout) names(conn *sqlite.Conn, session string, at map[int64]int, scan *foreign.Scan) error {
+func (l layout) names(conn *sqlite.Conn, session string, at map[int64]int32, a *foreign.About) error {
 	bind := func(s *sqlite.Stmt) { s.BindText(1, session) }
 	active := ""
 	if l.state {
@@ -223,26 +226,26 @@ func (l layout) names(conn *sqlite.Conn, session string, at map[int64]int, scan 
 		name := foreign.Text(row, 0)
 		i, ok := at[row.ColumnInt64(1)]
 		if !ok {
-			scan.Report.Warn(foreign.Warning{Table: "session_branches" + l.suffix, ID: name, Text: fmt.Sprintf("branch %s points to entry %d, which is not in this session", name, row.ColumnInt64(1))})
+			a.Report.Warn(foreign.Warning{Table: "session_branches" + l.suffix, ID: name, Text: fmt.Sprintf("branch %s points to entry %d, which is not in this session", name, row.ColumnInt64(1))})
 			return nil
 		}
-		scan.Labels[i] = append(scan.Labels[i], name)
+		a.Labels[i] = append(a.Labels[i], name)
 		if name == active {
-			scan.Active = i
+			a.Active = i
 		}
 		return nil
 	})
-	for i, names := range scan.Labels {
-		slices.SortStableFunc(names, func(a, b string) int {
+	for i, names := range a.Labels {
+		slices.SortStableFunc(names, func(x, y string) int {
 			switch {
-			case a == active && b != active:
+			case x == active && y != active:
 				return -1
-			case b == active && a != active:
+			case y == active && x != active:
 				return 1
 			}
 			return 0
 		})
-		scan.Labels[i] = names
+		a.Labels[i] = names
 	}
 	return err
 }

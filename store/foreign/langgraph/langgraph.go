@@ -96,9 +96,12 @@ const (
 )
 
 // Read implements foreign.Reader.
-func (r *Reader) Read(ctx context.Context, h foreign.Head, _ *foreign.Scan) (scan *foreign.Scan, err error) {
-	err = r.db.Read(ctx, func(conn *sqlite.Conn) error {
-		scan = &foreign.Scan{Source: Kind, Active: -1}
+func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) error {
+	var t *foreign.Tree
+	var a foreign.About
+	err := r.db.Read(ctx, func(conn *sqlite.Conn) error {
+		t = foreign.NewTree(foreign.BuildOptions{Session: h.ID, Source: Kind})
+		a = foreign.About{Active: -1}
 		seen := map[string]store.JSON{} // versions_seen, by node
 		spent, rowid := 0, int64(0)
 		return foreign.Each(conn, `SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, metadata, length(checkpoint), CASE WHEN length(checkpoint) <= ?2 THEN checkpoint END, rowid
@@ -111,8 +114,8 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, _ *foreign.Scan) (sca
 			rec := foreign.Record{ID: nodeID(ns, id), Place: foreign.Place{Offset: rowid}, Sum: uint64(rowid), Time: idTime(id)}
 			meta, err := value("", foreign.Bytes(row, 4))
 			if err != nil {
-				scan.Report.Unreadable++
-				scan.Report.Warn(foreign.Warning{Place: rec.Place, Table: "checkpoints", ID: rec.ID, Text: "its metadata cannot be read: " + err.Error()})
+				a.Report.Unreadable++
+				a.Report.Warn(foreign.Warning{Place: rec.Place, Table: "checkpoints", ID: rec.ID, Text: "its metadata cannot be read: " + err.Error()})
 			}
 			if parent := foreign.Text(row, 2); row.ColumnType(2) != sqlite.TypeNull && parent != "" {
 				p := nodeID(ns, parent)
@@ -127,8 +130,6 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, _ *foreign.Scan) (sca
 			}
 			if ns != "" {
 				rec.Flags |= foreign.Side
-			} else {
-				scan.Active = len(scan.Records)
 			}
 			rec.Kind = foreign.TextAt(meta, "source")
 			if rec.Kind == "" {
@@ -142,14 +143,17 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, _ *foreign.Scan) (sca
 			seen[rec.ID] = state.Get("versions_seen")
 			ran := ranIn(seen, rec, meta)
 			rec.Title = title(meta, state, rec.Kind, ran)
-			scan.Records = append(scan.Records, rec)
+			if n := t.Add(rec); ns == "" {
+				a.Active = n
+			}
 			return nil
 		})
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return scan, nil
+	g.Replace(t, a)
+	return nil
 }
 
 // ranIn are the nodes of the graph that produced a checkpoint: those whose versions

@@ -8,11 +8,12 @@ import (
 	"treering/store/foreign"
 )
 
-// describe sets what lists show of an entry: its kind, title, role and flags.
+// describe sets what lists show of an entry: its kind, title, role, time and flags.
 func describe(rec *foreign.Record, j store.JSON) {
 	title := ""
+	rec.Kind, rec.Time = text(j, "type"), foreign.Time(j.Get("timestamp"))
 	switch rec.Kind {
-	case "message":
+	case "message", "":
 		title = message(rec, j.Get("message"))
 	case "compaction":
 		title = fmt.Sprintf("compacted (%s): %s", number(j.Get("tokensBefore")), text(j, "summary"))
@@ -28,21 +29,24 @@ func describe(rec *foreign.Record, j store.JSON) {
 		}
 		title = "model → " + model
 	case "thinking_level_change":
-		title, rec.Flags = "thinking → "+text(j, "thinkingLevel"), foreign.Quiet
+		title = "thinking → " + text(j, "thinkingLevel")
+		rec.Flags |= foreign.Quiet
 	case "custom", "custom_message":
 		title = text(j, "customType")
 		if rec.Kind == "custom" {
-			rec.Flags = foreign.Quiet
+			rec.Flags |= foreign.Quiet
 		}
 	case "label":
-		title, rec.Flags = "label: "+text(j, "label"), foreign.Quiet
+		title = "label: " + text(j, "label")
+		rec.Flags |= foreign.Quiet
 		if text(j, "label") == "" {
 			title = "label removed"
 		}
 	case "session_info":
-		title, rec.Flags = "name: "+text(j, "name"), foreign.Quiet
+		title = "name: " + text(j, "name")
+		rec.Flags |= foreign.Quiet
 	case "usage", "model_usage", "active_tools_change", "mode_change", "service_tier_change", "ttsr_injection", "credential_pin":
-		rec.Flags = foreign.Quiet
+		rec.Flags |= foreign.Quiet
 	}
 	rec.Title = foreign.Title(title)
 	if rec.Title == "" {

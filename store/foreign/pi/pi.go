@@ -20,7 +20,12 @@ const Kind = "pi"
 
 // Format is the format, for a reader of lines.
 func Format() *foreign.LineFormat {
-	return &foreign.LineFormat{Name: "pi", Sniff: sniff, Head: head, New: func(path string) foreign.LineScanner { return newScanner(path) }, Record: isRecord}
+	return &foreign.LineFormat{
+		Name: "pi", Sniff: sniff, Head: head, Record: isRecord, Describe: describe, Withhold: withhold, Chain: true,
+		New: func(_ string, t *foreign.Tree) foreign.LineScanner {
+			return &scanner{tree: t, moved: map[string]string{}, labels: map[string]string{}}
+		},
+	}
 }
 
 // sniff looks for the header, before which there may be a line with a title, and
@@ -50,6 +55,21 @@ func isRecord(j store.JSON) bool {
 	return text(j, "type") != "" && (!j.Get("timestamp").IsNull() || text(j, "id") != "")
 }
 
+// withhold leaves of a record that may name an account what makes it a link of the
+// chain.
+func withhold(j store.JSON) store.JSON {
+	if text(j, "type") != "credential_pin" {
+		return j
+	}
+	members := []store.Member{{Key: "type", Value: j.Get("type")}}
+	for _, key := range []string{"id", "parentId", "timestamp"} {
+		if v := j.Get(key); v != "" {
+			members = append(members, store.Member{Key: key, Value: v})
+		}
+	}
+	return store.ObjectOf(append(members, store.Member{Key: "withheld", Value: "true"})...)
+}
+
 // text is a member that is a string, or "".
 func text(j store.JSON, path ...string) string { return foreign.TextAt(j, path...) }
 
@@ -77,90 +97,84 @@ func head(path string, first []store.JSON) foreign.Head {
 
 // scanner takes the entries of one file.
 type scanner struct {
-	path   string
-	header *foreign.Record
-	recs   []foreign.Record
-	r      foreign.Report
-
+	tree    *foreign.Tree
+	header  bool // it was there
+	r       foreign.Report
 	title   string            // the last name that was given
 	prompt  string            // the first thing that was said
 	moved   map[string]string // by the id of a line that moved the head: where to
 	target  string            // of the last such line, if nothing came after it
 	pointed bool
-	index   map[string]int // the latest entry of an id
+	last    int32 // the node of the last entry
 	labels  map[string]string
 	order   []string // ids with labels, as they came
 	lines   int      // entries, for ids of those that have none
-	last    string   // id of the entry before, for files without links
-}
 
-func newScanner(path string) *scanner {
-	return &scanner{path: path, moved: map[string]string{}, index: map[string]int{}, labels: map[string]string{}}
+	entry, message, usage foreign.Fields
 }
 
 // Add implements foreign.LineScanner.
-func (s *scanner) Add(j store.JSON, at foreign.Place, size int64) {
+func (s *scanner) Add(e foreign.Entry) {
 	s.lines++
-	if j == "" {
-		s.entry(foreign.Record{ID: fmt.Sprintf("line-%d", at.Line), Kind: "line", Title: fmt.Sprintf("%d MB, not loaded", size>>20), Place: at, Flags: foreign.TooLong, Sum: uint64(at.Offset)}, "", false)
+	if e.JSON == "" {
+		s.add(e.Record(foreign.LineID(e.Place)), "", false)
 		return
 	}
-	kind := text(j, "type")
+	f := &s.entry
+	f.Of(e.JSON)
+	kind := f.Text("type")
 	switch {
-	case isHeader(j):
-		if s.header == nil {
-			s.header = &foreign.Record{ID: text(j, "id"), Kind: "session", Title: foreign.Title(text(j, "cwd")), Place: at, Time: foreign.Time(j.Get("timestamp"))}
-			if t := text(j, "title"); t != "" {
-				s.title = t
-			}
-		} else {
-			s.r.Other("session") // written again by mistake
-		}
+	case kind == "session" && isHeader(e.JSON):
+		s.head(e)
 		return
 	case kind == "leaf":
-		target := text(j, "targetId")
-		s.moved[text(j, "id")] = target
-		s.target, s.pointed = target, true
+		s.target, s.pointed = f.Kept("targetId"), true
+		s.moved[f.Kept("id")] = s.target
 		s.r.Other("leaf")
 		return
-	case kind == "title" && j.Get("parentId").IsNull():
-		if t := text(j, "title"); t != "" {
+	case kind == "title" && f.Get("parentId").IsNull():
+		if t := f.Kept("title"); t != "" {
 			s.title = t
 		}
 		s.r.Other("title")
 		return
-	case kind == "credential_pin":
-		// It may name an account. It is a link of the chain all the same.
-		j = store.ObjectOf(store.Member{Key: "type", Value: store.Quote(kind)}, store.Member{Key: "id", Value: j.Get("id")},
-			store.Member{Key: "parentId", Value: j.Get("parentId")}, store.Member{Key: "timestamp", Value: j.Get("timestamp")})
-	case kind == "" && j.Get("message").IsNull():
+	case kind == "" && f.Get("message").IsNull():
 		s.r.Other("unknown")
 		return
+	case kind == "session_info":
+		s.title = f.Kept("name")
+	case kind == "label":
+		s.label(f.Kept("targetId"), f.Kept("label"))
 	}
-	rec := foreign.Record{ID: text(j, "id"), Kind: kind, Place: at, Time: foreign.Time(j.Get("timestamp")), Sum: foreign.SumOf(string(j))}
-	_, named := j.Get("parentId").Text()
-	parent := text(j, "parentId")
-	if rec.ID == "" {
-		rec.ID = fmt.Sprintf("line-%d", s.lines)
+	if m := f.Get("message"); m.Kind() == store.Object {
+		s.message.Of(m)
+		s.said(e.JSON)
 	}
-	describe(&rec, j)
-	s.usage(j)
-	switch kind {
-	case "session_info":
-		s.title = text(j, "name")
-	case "label":
-		s.label(text(j, "targetId"), text(j, "label"))
-	case "message":
-		if s.prompt == "" && rec.Role == "user" {
-			s.prompt = rec.Title
-		}
+	id := f.Text("id")
+	if id == "" {
+		id = fmt.Sprintf("line-%d", s.lines)
 	}
-	s.entry(rec, parent, named)
+	parent, named := f.Get("parentId").Text()
+	s.add(e.Record(id), parent, named)
 }
 
-// entry adds a node. What hangs below a line that only moved the head hangs below
-// what it moved to. Entries without any link follow each other.
-func (s *scanner) entry(rec foreign.Record, parent string, named bool) {
+// head takes the header, of which the first counts.
+func (s *scanner) head(e foreign.Entry) {
+	if s.header {
+		s.r.Other("session") // written again by mistake
+		return
+	}
+	f := &s.entry
+	s.header = true
+	s.tree.SetHeader(foreign.Record{ID: f.Kept("id"), Kind: "session", Title: foreign.Title(f.Text("cwd")), Place: e.Place, Time: foreign.Time(f.Get("timestamp"))})
+	if t := f.Kept("title"); t != "" {
+		s.title = t
+	}
+}
+
+// add adds a node. What hangs below a line that only moved the head hangs below what it
+// moved to. Entries without any link follow each other.
+func (s *scanner) add(rec foreign.Record, parent string, named bool) {
 	if named {
 		parent, named = s.behind(parent)
 	}
@@ -168,8 +182,7 @@ func (s *scanner) entry(rec foreign.Record, parent string, named bool) {
 		rec.Parent = &parent
 	}
 	s.target, s.pointed = "", false
-	s.index[rec.ID] = len(s.recs)
-	s.recs = append(s.recs, rec)
+	s.last = s.tree.Add(rec)
 }
 
 // behind follows an id through the lines that only moved the head to what they moved
@@ -203,29 +216,36 @@ func (s *scanner) behind(id string) (to string, ok bool) {
 	}
 }
 
-// usage adds what a message cost.
-func (s *scanner) usage(j store.JSON) {
-	m := j.Get("message")
-	u := m.Get("usage")
-	if u.Kind() != store.Object {
-		return
+// said notes what is to be known of a message for the session.
+func (s *scanner) said(j store.JSON) {
+	m := &s.message
+	if s.prompt == "" && m.Text("role") == "user" {
+		rec := foreign.Record{}
+		describe(&rec, j)
+		s.prompt = rec.Title
 	}
-	t := &s.r.Totals
+	if u := m.Get("usage"); u.Kind() == store.Object {
+		s.usage.Of(u)
+		s.cost(m.Text("model"))
+	}
+}
+
+// cost adds what a message cost.
+func (s *scanner) cost(model string) {
+	u, t := &s.usage, &s.r.Totals
 	t.Messages++
-	for key, n := range map[string]*int64{"input": &t.Input, "output": &t.Output, "cacheRead": &t.CacheRead, "cacheWrite": &t.CacheWrite} {
-		if v, ok := u.Get(key).Int64(); ok {
-			*n += v
+	for _, sum := range []struct {
+		key string
+		n   *int64
+	}{{"input", &t.Input}, {"output", &t.Output}, {"cacheRead", &t.CacheRead}, {"cacheWrite", &t.CacheWrite}} {
+		if v, ok := u.Get(sum.key).Int64(); ok {
+			*sum.n += v
 		}
 	}
-	if cost, ok := u.At("cost", "total").Float64(); ok {
+	if cost, ok := u.Get("cost").Get("total").Float64(); ok {
 		t.Cost += cost
 	}
-	if model := text(m, "model"); model != "" {
-		if t.Models == nil {
-			t.Models = map[string]int64{}
-		}
-		t.Models[model]++
-	}
+	t.Model(model)
 }
 
 // label gives a node a name, or takes it away.
@@ -236,29 +256,26 @@ func (s *scanner) label(target, name string) {
 	s.labels[target] = name
 }
 
-// Scan implements foreign.LineScanner.
-func (s *scanner) Scan() *foreign.Scan {
-	out := &foreign.Scan{Records: s.recs[:len(s.recs):len(s.recs)], Source: "pi", Chain: true, Title: s.title, Active: len(s.recs) - 1, Report: s.r, Labels: map[int][]string{}}
-	if out.Title == "" {
-		out.Title = s.prompt
+// About implements foreign.LineScanner.
+func (s *scanner) About() foreign.About {
+	a := foreign.About{Title: s.title, Active: -1, Report: s.r, Labels: map[int32][]string{}}
+	if a.Title == "" {
+		a.Title = s.prompt
 	}
-	if s.header != nil {
-		h := *s.header
-		if out.Title != "" {
-			h.Title = foreign.Title(out.Title)
+	switch {
+	case s.pointed:
+		if n, ok := s.tree.Latest(s.target); ok {
+			a.Active = n
 		}
-		out.Header = &h
-	}
-	if s.pointed {
-		out.Active = -1
-		if i, ok := s.index[s.target]; ok {
-			out.Active = i
-		}
+	case s.tree.Count() > 0:
+		a.Active = s.last
 	}
 	for _, target := range s.order {
-		if i, ok := s.index[target]; ok && s.labels[target] != "" {
-			out.Labels[i] = append(out.Labels[i], s.labels[target])
+		if name := s.labels[target]; name != "" {
+			if n, ok := s.tree.Latest(target); ok {
+				a.Labels[n] = append(a.Labels[n], name)
+			}
 		}
 	}
-	return out
+	return a
 }

@@ -5,7 +5,6 @@
 package shape
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -21,7 +20,10 @@ const (
 
 // Format is the format, for a reader of lines. It is the last to be asked.
 func Format() *foreign.LineFormat {
-	return &foreign.LineFormat{Name: Name, Sniff: sniff, Head: head, New: func(string) foreign.LineScanner { return &scanner{} }, Record: isRecord}
+	return &foreign.LineFormat{
+		Name: Name, Sniff: sniff, Head: head, Record: isRecord, Describe: describeLine, Chain: true,
+		New: func(_ string, t *foreign.Tree) foreign.LineScanner { return &scanner{tree: t} },
+	}
 }
 
 // sniff wants links in most of the objects, one of them at least to another object.
@@ -68,18 +70,19 @@ func head(path string, first []store.JSON) foreign.Head {
 
 // scanner takes the objects of one file.
 type scanner struct {
-	recs  []foreign.Record
+	tree  *foreign.Tree
 	r     foreign.Report
 	title string
 }
 
 // Add implements foreign.LineScanner.
-func (s *scanner) Add(j store.JSON, at foreign.Place, size int64) {
-	if j == "" {
-		s.recs = append(s.recs, foreign.Record{ID: fmt.Sprintf("line-%d", at.Line), Kind: "line", Title: fmt.Sprintf("%d MB, not loaded", size>>20), Place: at, Flags: foreign.TooLong, Sum: uint64(at.Offset)})
+func (s *scanner) Add(e foreign.Entry) {
+	j := e.JSON
+	switch {
+	case j == "":
+		s.tree.Add(e.Record(foreign.LineID(e.Place)))
 		return
-	}
-	if !isRecord(j) {
+	case !isRecord(j):
 		kind := kindOf(j)
 		if kind == "" {
 			kind = "unknown"
@@ -88,7 +91,7 @@ func (s *scanner) Add(j store.JSON, at foreign.Place, size int64) {
 		return
 	}
 	id, _ := ident(j.Get("id"))
-	rec := foreign.Record{ID: id, Kind: kindOf(j), Title: title(j), Role: role(j), Place: at, Sum: foreign.SumOf(string(j))}
+	rec := e.Record(id)
 	parent := j.Get("parent_id")
 	if parent == "" {
 		parent = j.Get("parentId")
@@ -96,21 +99,28 @@ func (s *scanner) Add(j store.JSON, at foreign.Place, size int64) {
 	if p, ok := ident(parent); ok {
 		rec.Parent = &p
 	}
+	if s.title == "" {
+		shown := foreign.Record{ID: id}
+		describeLine(&shown, j)
+		s.title = shown.Title
+	}
+	s.tree.Add(rec)
+}
+
+// About implements foreign.LineScanner.
+func (s *scanner) About() foreign.About {
+	return foreign.About{Title: s.title, Active: -1, Report: s.r}
+}
+
+// describeLine sets what lists show of an object.
+func describeLine(rec *foreign.Record, j store.JSON) {
+	rec.Kind, rec.Title, rec.Role = kindOf(j), title(j), role(j)
 	for _, key := range []string{"timestamp", "created_at", "ts", "time"} {
 		if rec.Time = foreign.Time(j.Get(key)); rec.Time != 0 {
 			break
 		}
 	}
-	describe(&rec)
-	if s.title == "" {
-		s.title = rec.Title
-	}
-	s.recs = append(s.recs, rec)
-}
-
-// Scan implements foreign.LineScanner.
-func (s *scanner) Scan() *foreign.Scan {
-	return &foreign.Scan{Records: s.recs[:len(s.recs):len(s.recs)], Source: Name, Chain: true, Title: s.title, Active: -1, Report: s.r}
+	describe(rec)
 }
 
 // describe fills in what a record has none of.

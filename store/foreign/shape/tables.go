@@ -174,9 +174,12 @@ func (r *Reader) Sessions(ctx context.Context) (heads []foreign.Head, err error)
 }
 
 // Read implements foreign.Reader.
-func (r *Reader) Read(ctx context.Context, h foreign.Head, _ *foreign.Scan) (scan *foreign.Scan, err error) {
-	err = r.read(ctx, func(conn *sqlite.Conn, t tables) error {
-		scan = &foreign.Scan{Source: Name, Active: -1}
+func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) error {
+	var tree *foreign.Tree
+	var a foreign.About
+	err := r.read(ctx, func(conn *sqlite.Conn, t tables) error {
+		tree = foreign.NewTree(foreign.BuildOptions{Session: h.ID, Source: Name})
+		a = foreign.About{Active: -1}
 		number, order := "0", t.id
 		if t.rowid {
 			number, order = "rowid", "rowid"
@@ -195,26 +198,27 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, _ *foreign.Scan) (sca
 				rec.Parent = &p
 			}
 			if row.ColumnType(0) == sqlite.TypeNull {
-				scan.Report.Unreadable++
-				scan.Report.Warn(foreign.Warning{Place: rec.Place, Table: t.nodes, Text: "a row without an id"})
+				a.Report.Unreadable++
+				a.Report.Warn(foreign.Warning{Place: rec.Place, Table: t.nodes, Text: "a row without an id"})
 				return nil
 			}
 			if data, err := store.ParseJSON(string(text)); err == nil {
 				rec.Title, rec.Role = title(data), role(data)
 			} else if text != nil {
 				rec.Title = foreign.Title(strings.ToValidUTF8(string(text), "\uFFFD"))
-				scan.Report.Warn(foreign.Warning{Place: rec.Place, Table: t.nodes, ID: rec.ID, Text: "its data is not JSON"})
+				a.Report.Warn(foreign.Warning{Place: rec.Place, Table: t.nodes, ID: rec.ID, Text: "its data is not JSON"})
 			}
 			describe(&rec)
-			scan.Records = append(scan.Records, rec)
+			tree.Add(rec)
 			return nil
 		})
 		return foreign.Within(t.nodes, err)
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return scan, nil
+	g.Replace(tree, a)
+	return nil
 }
 
 // Body implements foreign.Reader: the columns that were recognised.

@@ -1,0 +1,244 @@
+package claude
+
+import (
+	"hash/maphash"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"treering/store"
+	"treering/store/foreign"
+)
+
+// scanner takes the lines of one file.
+type scanner struct {
+	path  string
+	agent bool // the file is a sub-agent's
+	tree  *foreign.Tree
+	r     foreign.Report
+	marks marks
+
+	tasks    map[uint64]int32 // by the prompt of a call that starts a sub-agent: the line it is in
+	seed     maphash.Seed
+	lastTask int32               // -1: none
+	lastMain int32               // the latest line of the main conversation; -1: none
+	counted  map[uint64]struct{} // messages whose usage was counted
+	last     uint64              // of those the last
+	custom   string              // titles, the strongest first
+	ai       string
+	sums     map[string]string // by the uuid that they are about
+	prompt   string            // the first real one
+	command  string            // the first command, where there is no prompt
+
+	line, message, usage foreign.Fields
+}
+
+func newScanner(path string, t *foreign.Tree) *scanner {
+	return &scanner{
+		path: path, agent: strings.HasPrefix(filepath.Base(path), "agent-"), tree: t, marks: newMarks(t), seed: maphash.MakeSeed(),
+		tasks: map[uint64]int32{}, lastTask: -1, lastMain: -1, counted: map[uint64]struct{}{}, sums: map[string]string{},
+	}
+}
+
+// Add implements foreign.LineScanner.
+func (s *scanner) Add(e foreign.Entry) {
+	if e.JSON == "" {
+		rec := e.Record(foreign.LineID(e.Place))
+		if s.lastMain >= 0 {
+			parent := s.tree.ID(s.lastMain)
+			rec.Parent = &parent
+		}
+		s.marks.added(s.tree.Add(rec), false)
+		return
+	}
+	f := &s.line
+	f.Of(e.JSON)
+	kind, id := f.Text("type"), f.Text("uuid")
+	message := f.Get("message")
+	said := message.Kind() == store.Object
+	if !slices.Contains(treeTypes, kind) || id == "" && !said {
+		s.about(kind)
+		return
+	}
+	if id == "" {
+		id = foreign.LineID(e.Place)
+	}
+	rec := e.Record(id)
+	if parent := f.Text("parentUuid"); parent != "" {
+		rec.Parent = &parent
+	}
+	var content store.JSON
+	if said {
+		s.message.Of(message)
+		content = s.message.Get("content")
+	}
+	l := looksOf(kind, f, content)
+	rec.Flags |= l.flags
+	side := f.Get("isSidechain") == "true" && !s.agent
+	switch {
+	case l.kind == "system:compact_boundary":
+		s.seam(&rec)
+	case side && rec.Parent == nil:
+		s.graft(&rec, content)
+	}
+	if side {
+		rec.Flags |= foreign.Side
+	}
+	if said {
+		s.spent()
+	}
+	head := !side && (l.kind == "user" || l.kind == "assistant" || l.kind == "tool_result" || l.kind == "compact_summary") &&
+		f.Text("teamName") == "" && f.Get("isMeta") != "true"
+	n := s.tree.Add(rec)
+	s.marks.added(n, head)
+	s.remember(n, &l, side, content, e.JSON)
+}
+
+// remember notes what later lines may refer to.
+func (s *scanner) remember(n int32, l *looks, side bool, content, j store.JSON) {
+	if l.kind == "assistant" && content.Kind() == store.Array {
+		for b := range content.Elements() {
+			if name, _ := b.Get("name").Text(); (name == "Task" || name == "Agent") && text(b, "type") == "tool_use" {
+				asked, _ := b.At("input", "prompt").Text()
+				s.tasks[maphash.String(s.seed, asked)] = n
+				s.lastTask = n
+			}
+		}
+	}
+	if side {
+		return
+	}
+	if l.kind == "user" || l.kind == "assistant" || l.kind == "tool_result" || strings.HasPrefix(l.kind, "compact") || strings.HasPrefix(l.kind, "system") {
+		s.lastMain = n
+	}
+	if l.kind != "user" || s.prompt != "" {
+		return
+	}
+	if title, real := prompt(j); real {
+		s.prompt = title
+	} else if title != "" && s.command == "" {
+		s.command = title
+	}
+}
+
+// seam hangs the boundary of a compaction on what came before it: the first of
+// several that stands earlier in the file.
+func (s *scanner) seam(rec *foreign.Record) {
+	if rec.Parent != nil {
+		return
+	}
+	m := s.line.Get("compactMetadata")
+	logical := s.line.Text("logicalParentUuid")
+	candidates := []string{logical}
+	last := ""
+	for id := range m.At("preservedMessages", "uuids").Elements() {
+		last = text(id)
+	}
+	candidates = append(candidates, last, text(m, "preservedSegment", "tailUuid"), text(m, "preservedSegment", "headUuid"))
+	if s.lastMain >= 0 {
+		candidates = append(candidates, s.tree.ID(s.lastMain))
+	}
+	for _, id := range candidates {
+		if id == "" || id == rec.ID {
+			continue
+		}
+		if _, earlier := s.tree.Find(id); earlier {
+			rec.Parent = &id
+			break
+		}
+	}
+	if _, there := s.tree.Latest(logical); !there && logical != "" {
+		s.r.Orphans++
+		s.r.Warn(foreign.Warning{Place: rec.Place, ID: strings.Clone(rec.ID), Text: "its logical parent " + logical + " is not there: it goes on from the line before"})
+	}
+}
+
+// graft hangs a sub-agent's lines on the call that started it.
+func (s *scanner) graft(rec *foreign.Record, content store.JSON) {
+	n, known := s.tasks[maphash.String(s.seed, foreign.Content(content))]
+	if !known {
+		n = s.lastTask
+	}
+	if n >= 0 {
+		parent := s.tree.ID(n)
+		rec.Parent = &parent
+	}
+}
+
+// spent counts tokens once a message: one may be in several lines.
+func (s *scanner) spent() {
+	u := s.message.Get("usage")
+	if u.Kind() != store.Object {
+		return
+	}
+	if id := s.message.Text("id"); id != "" {
+		sum := maphash.String(s.seed, id)
+		if _, again := s.counted[sum]; again || sum == s.last {
+			return
+		}
+		s.last = sum
+		s.counted[sum] = struct{}{}
+	}
+	s.usage.Of(u)
+	t := &s.r.Totals
+	t.Messages++
+	for _, c := range []struct {
+		key string
+		n   *int64
+	}{{"input_tokens", &t.Input}, {"output_tokens", &t.Output}, {"cache_read_input_tokens", &t.CacheRead}, {"cache_creation_input_tokens", &t.CacheWrite}} {
+		if v, ok := s.usage.Get(c.key).Int64(); ok {
+			*c.n += v
+		}
+	}
+	t.Model(s.message.Text("model"))
+}
+
+// about takes a line that is no node.
+func (s *scanner) about(kind string) {
+	switch kind {
+	case "summary":
+		s.sums[s.line.Kept("leafUuid")] = s.line.Kept("summary")
+	case "custom-title":
+		s.custom = s.line.Kept("customTitle")
+	case "ai-title":
+		s.ai = s.line.Kept("aiTitle")
+	case "":
+		kind = "without a type"
+	}
+	s.r.Other(kind)
+}
+
+// About implements foreign.LineScanner.
+func (s *scanner) About() foreign.About {
+	a := foreign.About{Title: s.title(), Active: s.marks.active(), Report: s.r}
+	if s.agent {
+		if m, ok := meta(s.path); ok {
+			a.Facts = append(a.Facts, store.Member{Key: "agent_type", Value: store.Quote(m.AgentType)}, store.Member{Key: "tool_use_id", Value: store.Quote(m.ToolUseID)})
+		}
+	}
+	return a
+}
+
+// title is the session's: what a person called it, what the program did, a summary of
+// something in this file, the first prompt.
+func (s *scanner) title() string {
+	if s.custom != "" {
+		return foreign.Title(s.custom)
+	}
+	if s.ai != "" {
+		return foreign.Title(s.ai)
+	}
+	latest, title := int32(-1), ""
+	for id, sum := range s.sums {
+		if n, here := s.tree.Latest(id); here && n > latest {
+			latest, title = n, sum
+		}
+	}
+	switch {
+	case title != "":
+		return foreign.Title(title)
+	case s.prompt != "":
+		return s.prompt
+	}
+	return s.command
+}
