@@ -69,6 +69,58 @@ func StatusOfRow(id, definitionID string, version int64, data []byte) (status St
 	return s.Status, s.Bad == nil
 }
 
+// SummaryOfBlob is the summary of an execution of which the store keeps nothing but
+// the blob, under its id: definition id and version are the blob's own. It never
+// fails and keeps nothing of data, as [SummaryOfRow].
+func SummaryOfBlob(id, data string) Summary {
+	q := quickRow{own: true}
+	if !q.read(id, "", 0, data) {
+		definitionID, version, err := ownColumns(data)
+		s := slowSummary(id, definitionID, version, data)
+		if err != nil && s.Bad == nil {
+			s.Bad = &RowError{Table: "executions", Key: id, Err: err, Raw: []byte(data)}
+		}
+		return s
+	}
+	q.detach()
+	return q.summary(id, strings.Clone(q.definitionID), q.version)
+}
+
+// ownColumns reads out of a blob what other stores have columns for.
+func ownColumns(data string) (definitionID string, version int64, err error) {
+	c, err := newCodec("execution", data, nil, func(key string) bool { return key == "definition_id" || key == "version" })
+	if err != nil {
+		return "", 0, err
+	}
+	definitionID, version = c.text("definition_id", ""), c.integer("version")
+	return definitionID, version, c.err
+}
+
+// VersionOfBlob is the version that a blob says it has, 0 where it says nothing. The
+// error is that of a blob which is no JSON object or has no whole number there.
+func VersionOfBlob(data string) (int64, error) {
+	c, err := newCodec("execution", data, nil, func(key string) bool { return key == "version" })
+	if err != nil {
+		return 0, err
+	}
+	version := c.integer("version")
+	return version, c.err
+}
+
+// DecodeExecutionBlob reads the blob that a store keeps under an id. Another id in it
+// is noted in Drift.
+func DecodeExecutionBlob(id, data string) (*Execution, error) {
+	e, err := DecodeExecution(data)
+	if err != nil {
+		return nil, err
+	}
+	if e.ID != id {
+		e.Drift = drift(id, e.DefinitionID, e.Version, e.members)
+		e.ID, e.readID = id, id
+	}
+	return e, nil
+}
+
 // view is data as a string that must not outlive the call, nor data's next change.
 func view(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }
 
@@ -183,6 +235,10 @@ type quickRow struct {
 	texts    [keptTexts]string // by number; only where has says so
 	has      [keptTexts]bool
 	stamps   [4]JSON
+
+	own          bool // there are no columns: the two below are read out of the blob
+	definitionID string
+	version      int64
 }
 
 // read reads the blob in one pass and keeps parts of it. It is false where the blob
@@ -266,9 +322,20 @@ func (q *quickRow) member(at int, value, id, definitionID string, version int64)
 	case atID:
 		return value[0] == '"' && value[1:len(value)-1] == id && strings.IndexByte(id, '\\') < 0
 	case atDefinitionID:
+		if q.own {
+			if value[0] != '"' || strings.IndexByte(value, '\\') >= 0 {
+				return false
+			}
+			q.definitionID = value[1 : len(value)-1]
+			return true
+		}
 		return value[0] == '"' && value[1:len(value)-1] == definitionID && strings.IndexByte(definitionID, '\\') < 0
 	case atVersion:
 		n, ok := plainInt(value)
+		if q.own {
+			q.version = n
+			return ok
+		}
 		return ok && n == version
 	case atDefinitionFQN, atChildID:
 		return value[0] == '"' || value[0] == 'n'
