@@ -24,6 +24,8 @@ type Options struct {
 	Prefix *string
 	// ReadWrite arms writing. Nothing is ever written without it.
 	ReadWrite bool
+	// WriteOurs arms it too where treering has made the store.
+	WriteOurs bool
 	// Create, with ReadWrite, makes what is there a store of both contracts.
 	Create bool
 	// TraceMax is the length of trace rings: nil the default, 0 unbounded.
@@ -64,6 +66,7 @@ type DB struct {
 	server server
 
 	ours       bool
+	hasTrees   bool
 	sets       []Set
 	note       string
 	executions *executions
@@ -132,6 +135,9 @@ func (d *DB) open(ctx context.Context, traceMax int) error {
 	prefix, err := d.detect(ctx)
 	if err != nil {
 		return err
+	}
+	if d.ours && d.opts.WriteOurs && !d.server.replica {
+		d.opts.ReadWrite = true
 	}
 	scope := fmt.Sprintf("redis %s %d", at(d.at), d.at.db)
 	d.executions = &executions{db: d, keys: keysOf(prefix), traceMax: traceMax, scope: scope + " " + prefix}
@@ -246,6 +252,22 @@ func (d *DB) Sets() (sets []Set, note string) { return d.sets, d.note }
 
 // Ours reports whether treering made the store.
 func (d *DB) Ours() bool { return d.ours }
+
+// HasTrees reports whether there were session trees when the store was opened.
+func (d *DB) HasTrees() bool { return d.hasTrees }
+
+// Writable reports whether it is open for writing.
+func (d *DB) Writable() bool { return d.opts.ReadWrite }
+
+// Replica reports whether the server follows another one, and takes no writes.
+func (d *DB) Replica() bool { return d.server.replica }
+
+// Down says since when the server does not answer; zero: it did, last time.
+func (d *DB) Down() time.Time {
+	d.health.mu.Lock()
+	defer d.health.mu.Unlock()
+	return d.health.since
+}
 
 // Server says what the server is: "Redis 7.0.15", with ", a replica" behind it.
 func (d *DB) Server() string {

@@ -41,12 +41,19 @@ func (d *DB) detect(ctx context.Context) (prefix string, err error) {
 			return "", err
 		}
 	}
+	there, err := read(ctx, d, func(ctx context.Context) (int64, error) { return d.client.Exists(ctx, d.treeKeys.ids).Result() })
+	if err != nil {
+		return "", err
+	}
+	d.hasTrees = there > 0
 	if d.opts.Prefix == nil {
 		if prefix, err = d.findPrefix(ctx, store.JSON(mark)); err != nil {
 			return "", err
 		}
 	} else {
 		d.sets = []Set{{prefix, -1}}
+		marked, _ := store.JSON(mark).Get("prefix").Text()
+		d.ours = d.ours && marked == prefix
 	}
 	if d.ours || d.opts.Prefix != nil && !d.opts.Create {
 		return prefix, nil
@@ -54,11 +61,7 @@ func (d *DB) detect(ctx context.Context) (prefix string, err error) {
 	if d.opts.Create && d.opts.ReadWrite {
 		return prefix, d.make(ctx, prefix)
 	}
-	if len(d.sets) > 0 {
-		return prefix, nil
-	}
-	there, err := read(ctx, d, func(ctx context.Context) (int64, error) { return d.client.Exists(ctx, d.treeKeys.ids).Result() })
-	if err == nil && there == 0 {
+	if len(d.sets) == 0 && !d.hasTrees {
 		err = &ServerError{Addr: d.addr, Reason: "there are neither executions nor session trees in it; --create makes a store there, and --prefix opens a set of execution keys that has none yet", Kind: store.ErrNotAStore, Err: store.ErrNotAStore}
 	}
 	return prefix, err
