@@ -2,7 +2,6 @@ package sqltree
 
 import (
 	"context"
-	"slices"
 	"strconv"
 
 	"zombiezen.com/go/sqlite"
@@ -98,35 +97,30 @@ func (s *Store) list(ctx context.Context, session string, page store.PageRequest
 		if sel.empty || sel.last != "" && after >= sel.last {
 			return nil
 		}
-		var r reader
-		size := 0
-		return each(conn, sel.query, func(q *sqlite.Stmt) { sel.bind(q, after) }, func(row *sqlite.Stmt) bool {
-			if len(out.Items) == limit || size >= pageBytes {
-				out.Next = store.EncodeCursor(scope, out.Items[len(out.Items)-1].ID)
+		r := s.readers.get(limit)
+		defer s.readers.put(r)
+		size, more := 0, false
+		err = each(conn, sel.query, func(q *sqlite.Stmt) { sel.bind(q, after) }, func(row *sqlite.Stmt) bool {
+			if r.count() == limit || size >= pageBytes {
+				more = true
 				return false
 			}
-			node := r.node(row)
-			size += len(node.Data)
-			out.Items = append(room(out.Items, limit), node)
-			return node.ID != sel.last
+			r.add(row)
+			size += r.size()
+			return string(r.id()) != sel.last
 		})
+		if err != nil {
+			return err
+		}
+		if out.Items = r.all(); more {
+			out.Next = store.EncodeCursor(scope, out.Items[len(out.Items)-1].ID)
+		}
+		return nil
 	})
 	if err != nil {
 		return store.Page[store.Node]{}, err
 	}
 	return out, nil
-}
-
-// room grows a page's items in two steps, so that a short page takes little and a
-// long one is hardly ever copied.
-func room(items []store.Node, limit int) []store.Node {
-	if len(items) < cap(items) {
-		return items
-	}
-	if len(items) == 0 {
-		limit = min(limit, 32)
-	}
-	return slices.Grow(items, limit-len(items))
 }
 
 // treeScope is the cursor scope of a list within one tree. The number makes it

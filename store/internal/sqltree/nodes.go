@@ -123,7 +123,7 @@ func insert(conn *sqlite.Conn, number int64, node store.Node) (bool, error) {
 // refused finds out why insert wrote nothing. Contract, append: an equal retry
 // succeeds.
 func (s *Store) refused(conn *sqlite.Conn, t tree, node store.Node) error {
-	stored, found, err := (&seeker{conn: conn, tree: t.number}).read(node.ID)
+	stored, found, err := s.one(conn, t, node.ID)
 	switch {
 	case err != nil:
 		return err
@@ -157,7 +157,7 @@ func (s *Store) Node(ctx context.Context, session, id string) (store.Node, error
 			return err
 		}
 		var found bool
-		node, found, err = (&seeker{conn: conn, tree: t.number}).read(id)
+		node, found, err = s.one(conn, t, id)
 		if err == nil && !found {
 			err = &store.NotFoundError{What: "node", ID: id, In: session}
 		}
@@ -180,21 +180,33 @@ func (s *Store) Nodes(ctx context.Context, session string, ids []string) ([]*sto
 		if err != nil {
 			return err
 		}
-		seek := seeker{conn: conn, tree: t.number}
-		slots = make([]*store.Node, len(ids))
-		at := make(map[string]int, len(ids)) // the first slot of each id
-		for i, id := range ids {
-			if before, ok := at[id]; ok {
-				slots[i] = copyOf(slots[before])
+		r := s.readers.get(len(ids))
+		defer s.readers.put(r)
+		seek := seeker{conn: conn, tree: t.number, r: r}
+		at := make(map[string]int, len(ids)) // the place of each id among the nodes, -1 where it is missing
+		for _, id := range ids {
+			if _, ok := at[id]; ok {
 				continue
 			}
-			at[id] = i
-			node, found, err := seek.read(id)
+			at[id] = -1
+			found, err := seek.read(id)
 			if err != nil {
 				return err
 			}
 			if found {
-				slots[i] = &node
+				at[id] = r.count() - 1
+			}
+		}
+		nodes := r.all()
+		given := make([]bool, len(nodes))
+		slots = make([]*store.Node, len(ids))
+		for i, id := range ids {
+			switch n := at[id]; {
+			case n < 0:
+			case given[n]:
+				slots[i] = copyOf(&nodes[n])
+			default:
+				slots[i], given[n] = &nodes[n], true
 			}
 		}
 		return nil
@@ -205,11 +217,19 @@ func (s *Store) Nodes(ctx context.Context, session string, ids []string) ([]*sto
 	return slots, nil
 }
 
+// one reads one node.
+func (s *Store) one(conn *sqlite.Conn, t tree, id string) (node store.Node, found bool, err error) {
+	r := s.readers.get(1)
+	defer s.readers.put(r)
+	found, err = (&seeker{conn: conn, tree: t.number, r: r}).read(id)
+	if err == nil && found {
+		node = r.all()[0]
+	}
+	return node, found, err
+}
+
 // copyOf keeps duplicates independent of each other.
 func copyOf(n *store.Node) *store.Node {
-	if n == nil {
-		return nil
-	}
 	c := *n
 	if n.ParentID != nil {
 		parent := *n.ParentID

@@ -17,7 +17,7 @@ import (
 var planned = []struct{ query, want string }{
 	{nodeByID, "USING INDEX tree_nodes_key (<expr>=?)"},
 	{climbByID, "USING INDEX tree_nodes_key (<expr>=?)"},
-	{climbByNumber, "USING INTEGER PRIMARY KEY (rowid=?)"},
+	{climbByNumber, "USING INTEGER PRIMARY KEY (rowid<?)"},
 	{treeByID, "(id=?)"},
 	{nodeNumber, "INDEX tree_nodes_key (<expr>=?)"},
 	{rootExists, "USING COVERING INDEX tree_nodes_children (tree=? AND parent=?)"},

@@ -37,8 +37,9 @@ type Options struct {
 
 // Store is a [store.TreeStore] on the tables that [Migrate] makes.
 type Store struct {
-	o      Options
-	closed atomic.Bool
+	o       Options
+	closed  atomic.Bool
+	readers readers
 }
 
 var _ store.TreeStore = (*Store)(nil)

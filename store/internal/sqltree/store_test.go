@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -221,6 +222,50 @@ func TestHistoryOfAnEditedDatabase(t *testing.T) {
 	var missing *store.NotFoundError
 	if !errors.As(err, &missing) || missing.ID != ids[0] || !slices.Equal(got, []string{ids[2], ids[1]}) {
 		t.Errorf("without its root: %q, then %v", got, err)
+	}
+}
+
+// A history follows parents wherever their rows lie: right before the child's, far
+// before it, with rows of another tree or nothing in between.
+func TestHistoryWhereverRowsLie(t *testing.T) {
+	t.Parallel()
+	s, conn := open(t, ":memory:", sqltree.Options{})
+	pick := rand.New(rand.NewPCG(1, 2))
+	parents := map[string]string{}
+	var names []string
+	for _, session := range []string{"a", "b"} {
+		if _, err := s.CreateSession(t.Context(), session, "session", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 400 {
+		id := fmt.Sprintf("%08d", pick.IntN(1e8)) // in no order
+		n := store.Node{ID: id, Kind: "run", Data: store.JSON(fmt.Sprintf(`{"n":%d}`, i))}
+		if i > 0 {
+			p := names[max(0, len(names)-1-pick.IntN(4)*pick.IntN(4))]
+			n.ParentID, parents[id] = &p, p
+		}
+		names = append(names, id)
+		for _, session := range []string{"a", "b"}[pick.IntN(2)*min(i, 1):] { // b has all of them
+			err := s.Append(t.Context(), session, n)
+			if err != nil && (session == "b" || !errors.Is(err, store.ErrNotFound)) {
+				t.Fatal(err)
+			}
+		}
+	}
+	exec(t, conn, "UPDATE tree_nodes SET parent = parent + 1 WHERE parent % 7 = 3") // some by hand, to wrong ones
+	for _, limit := range []int{1, 7, 1000} {
+		var want, got []string
+		for at, ok := names[len(names)-1], true; ok; at, ok = parents[at] {
+			want = append(want, at)
+		}
+		err := store.All(func(p store.PageRequest) (store.Page[store.Node], error) {
+			p.Limit = limit
+			return s.ListHistory(t.Context(), "b", names[len(names)-1], p)
+		}, func(n store.Node) error { got = append(got, n.ID); return nil })
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("by %d: %v, %d nodes\n%q\nwant\n%q", limit, err, len(got), got, want)
+		}
 	}
 }
 
