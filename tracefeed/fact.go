@@ -15,7 +15,14 @@ type (
 	// are of what the feed was asked to follow.
 	Began struct {
 		Executions, Outbox, Spawns, Timers, Sessions int
+		Moved                                        bool // something changed since [Feed.Prime]
 	}
+	// Stirred: one of the lists, by its name, may hold something else than before; it is
+	// longer than [FeedOptions.Most], so what is not known.
+	Stirred struct{ List string }
+	// Counted: how much the store holds now, where executions and queues are followed and
+	// none of their lists is too long.
+	Counted struct{ Counts store.Counts }
 	// Disconnected: the store cannot be read since then. It is told again when the reason
 	// changes.
 	Disconnected struct {
@@ -81,7 +88,7 @@ type (
 	}
 	// Unqueued: an entry is not there any more: acknowledged, cancelled, fired or moved.
 	Unqueued struct {
-		Queue string // "outbox", "spawns", "timers"
+		Queue string // [Outbox], [Spawns], [Timers]
 		Seq   int64  // of an outbox entry or a spawn
 		Timer TimerKey
 	}
@@ -98,6 +105,15 @@ type (
 	}
 	// SessionGone: a session tree is not there any more: deleted or expired.
 	SessionGone struct{ ID string }
+)
+
+// Names of the lists that a feed compares.
+const (
+	Executions = "executions"
+	Outbox     = "outbox"
+	Spawns     = "spawns"
+	Timers     = "timers"
+	Sessions   = "sessions"
 )
 
 // ExecutionState is what a feed remembers of an execution.
@@ -132,6 +148,8 @@ type TimerKey struct {
 func (k TimerKey) At() float64 { return math.Float64frombits(k.FireAt) }
 
 func (Began) fact()            {}
+func (Stirred) fact()          {}
+func (Counted) fact()          {}
 func (Disconnected) fact()     {}
 func (Connected) fact()        {}
 func (Replaced) fact()         {}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"treering/store"
@@ -24,6 +26,21 @@ type FeedOptions struct {
 	Queues        bool     // outbox, spawns, timers
 	Sessions      bool     // session trees, and the numbers of their nodes
 
+	// Most is how many rows of a list are compared; of a longer one only [Stirred] is
+	// told. 0: lists are compared whatever their length.
+	Most int
+	// Counts: [Counted] is told beside the changes of executions and queues.
+	Counts bool
+	// Changes: a batch comes with every change of the store, whether it has facts or not.
+	Changes bool
+	// Uncounted: the nodes of session trees are not counted, and are 0. Somebody else's
+	// store may have to read all of a tree for that.
+	Uncounted bool
+	// Rest is how many times as long as a list took to compare it is left alone
+	// afterwards, so that a store that is written to all the time does not use up a core;
+	// 0: not at all.
+	Rest int
+
 	Frame  time.Duration // between two batches at least; 0 means [DefaultFrame]
 	Budget time.Duration // of one frame for lists; 0 means [DefaultBudget]
 	Now    func() time.Time
@@ -40,7 +57,9 @@ type Follow struct {
 // Batch is what became known at one time.
 type Batch struct {
 	At    time.Time
-	Facts []Fact // at least one
+	Facts []Fact // at least one, but with [FeedOptions.Changes]
+	// Changed: the store may hold something else than at the batch before.
+	Changed bool
 	// Behind is how many rows of long lists have changed or may have, and were not
 	// compared yet; Since is when the store told so. 0: nothing is known that was not
 	// looked at.
@@ -66,6 +85,8 @@ type Feed struct {
 	sessions *sessionSurvey // nil: not followed; one of surveys
 	turn     int            // the survey whose page is next
 	began    bool
+	primed   bool      // [Feed.Prime] was called
+	stirred  bool      // something changed before all lists were read
 	moved    time.Time // of the change that is not looked at whole; zero: none
 	read     time.Time // the last reading
 	failed   failure
@@ -97,19 +118,28 @@ func NewFeed(o FeedOptions) *Feed {
 	f := &Feed{o: o, poll: NewPoll(o.Watcher, PollOptions{Frame: o.Frame, Now: o.Now, Sleep: o.Sleep})}
 	f.waiter, _ = o.Watcher.(store.Waiter)
 	for _, r := range o.Rings {
-		f.rings = append(f.rings, &followed{id: r.Execution, account: NewAccount(r.From)})
+		f.rings = append(f.rings, &followed{id: r.Execution, ring: NewRingReader(r.Execution, r.From)})
 	}
 	if o.AllExecutions {
-		f.surveys = append(f.surveys, surveyExecutions(o.Executions))
+		f.surveys = append(f.surveys, surveyExecutions(o.Executions, o.Most))
 	}
 	if o.Queues {
-		f.surveys = append(f.surveys, surveyOutbox(o.Executions), surveySpawns(o.Executions), surveyTimers(o.Executions))
+		f.surveys = append(f.surveys, surveyOutbox(o.Executions, o.Most), surveySpawns(o.Executions, o.Most), surveyTimers(o.Executions, o.Most))
 	}
 	if o.Sessions {
-		f.sessions = surveySessions(o.Trees)
+		f.sessions = surveySessions(o.Trees, o.Most, !o.Uncounted)
 		f.surveys = append(f.surveys, f.sessions)
 	}
 	return f
+}
+
+// Prime takes the present state as known, for somebody who reads the store from here
+// on: [Began] says whether something changed before the feed had read it too.
+func (f *Feed) Prime(ctx context.Context) {
+	f.poll.Prime(ctx)
+	f.primed = true
+	f.ask()
+	f.moved = time.Time{}
 }
 
 // Next waits for the next batch. It returns the context's error once that is done, and
@@ -125,8 +155,8 @@ func (f *Feed) Next(ctx context.Context) (Batch, error) {
 		if err != nil {
 			return Batch{}, err
 		}
-		if len(facts) > 0 {
-			b := Batch{At: f.o.Now(), Facts: facts}
+		if len(facts) > 0 || f.o.Changes && u.Changed {
+			b := Batch{At: f.o.Now(), Facts: facts, Changed: u.Changed}
 			for _, s := range f.surveys {
 				b.Behind += s.rest()
 			}
@@ -153,24 +183,53 @@ func (f *Feed) await(ctx context.Context) (Update, error) {
 		return u, err
 	case f.pending():
 		return f.poll.Check(ctx)
-	case f.sessions == nil:
-		return f.poll.Next(ctx)
 	}
+	rest, resting := f.rests()
 	// A tree whose time has come goes without a word.
-	at := f.sessions.expiry()
+	at := math.Inf(1)
+	if f.sessions != nil {
+		at = f.sessions.expiry()
+	}
 	if math.IsInf(at, 1) {
-		return f.poll.Next(ctx)
+		if !resting {
+			return f.poll.Next(ctx)
+		}
+		u, _, err := f.within(ctx, rest)
+		return u, err
 	}
 	left := at - float64(f.o.Now().UnixNano())/1e9
 	if left <= 0 {
 		left = 1 // the store has another clock
 	}
-	u, over, err := f.within(ctx, time.Duration(min(left, 3600)*float64(time.Second))+time.Millisecond)
+	wait := time.Duration(min(left, 3600)*float64(time.Second)) + time.Millisecond
+	if resting && rest < wait {
+		u, _, err := f.within(ctx, rest)
+		return u, err
+	}
+	u, over, err := f.within(ctx, wait)
 	if over {
 		f.sessions.ask()
 	}
 	return u, err
 }
+
+// rests is how long it is until a list that may have changed is looked at again, and
+// whether there is one.
+func (f *Feed) rests() (left time.Duration, resting bool) {
+	now := f.o.Now()
+	for _, s := range f.surveys {
+		if !s.active() {
+			continue
+		}
+		if wait := max(s.ready().Sub(now), time.Millisecond); !resting || wait < left {
+			left, resting = wait, true
+		}
+	}
+	return left, resting
+}
+
+// due reports whether a list is to be looked at now.
+func (f *Feed) due(s survey) bool { return s.active() && !s.ready().After(f.o.Now()) }
 
 // within waits for news for so long, and says whether there was none.
 func (f *Feed) within(ctx context.Context, d time.Duration) (u Update, over bool, err error) {
@@ -190,12 +249,13 @@ func (f *Feed) pending() bool {
 			return true
 		}
 	}
-	for _, s := range f.surveys {
-		if s.active() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.surveys, f.due)
+}
+
+// busy reports whether there is anything that may have changed and was not looked at.
+func (f *Feed) busy() bool {
+	return slices.ContainsFunc(f.rings, func(r *followed) bool { return r.dirty }) ||
+		slices.ContainsFunc(f.surveys, func(s survey) bool { return s.active() })
 }
 
 // news makes facts of what the store told, and of what is read because of it.
@@ -210,6 +270,7 @@ func (f *Feed) news(ctx context.Context, u Update) ([]Fact, error) {
 		facts = append(facts, Connected{u.Since})
 	}
 	if u.Changed || !u.Since.IsZero() {
+		f.stirred = f.stirred || f.primed && !f.began
 		f.ask()
 	}
 	if !f.pending() || !f.poll.lost.IsZero() {
@@ -231,7 +292,7 @@ func (f *Feed) news(ctx context.Context, u Update) ([]Fact, error) {
 		f.failed = failure{}
 		facts = append([]Fact{Connected{since}}, facts...)
 	}
-	if !f.pending() {
+	if !f.busy() {
 		f.moved = time.Time{}
 	}
 	return facts, nil
@@ -287,10 +348,12 @@ func (f *Feed) reading(ctx context.Context) ([]Fact, error) {
 		for range f.surveys {
 			s := f.surveys[f.turn]
 			f.turn = (f.turn + 1) % len(f.surveys)
-			if !s.active() {
+			if !f.due(s) {
 				continue
 			}
+			asked := f.o.Now()
 			told, err := s.page(ctx)
+			s.spent(f.o.Now().Sub(asked), f.o.Now(), f.o.Rest)
 			switch {
 			case errors.Is(err, store.ErrBadCursor):
 				s.again() // it is another store, or read in another way
@@ -310,7 +373,31 @@ func (f *Feed) reading(ctx context.Context) ([]Fact, error) {
 	if len(replaced) > 0 {
 		return replaced, nil // what was read may be of either
 	}
-	return append(facts, f.begin()...), nil
+	facts = append(facts, f.begin()...)
+	return append(facts, f.count(facts)...), nil
+}
+
+// count tells how much there is, where that changed and every list is compared.
+func (f *Feed) count(told []Fact) []Fact {
+	if !f.began || !f.o.Counts || !f.o.AllExecutions || !f.o.Queues || len(told) == 0 {
+		return nil
+	}
+	for _, s := range f.surveys[:4] {
+		if s.under() || s.isLong() {
+			return nil
+		}
+	}
+	c := store.Counts{ByStatus: map[store.Status]int64{}}
+	f.surveys[0].(*ledger[store.Summary, string, ExecutionState]).each(func(e ExecutionState) {
+		c.Executions++
+		if e.Bad && e.Status == "" {
+			c.Unreadable++
+		} else {
+			c.ByStatus[store.Status(strings.ToUpper(string(e.Status)))]++
+		}
+	})
+	c.Outbox, c.Spawns, c.Timers = int64(f.surveys[1].rows()), int64(f.surveys[2].rows()), int64(f.surveys[3].rows())
+	return []Fact{Counted{c}}
 }
 
 // sameStore finds out whether it is the store of the last reading, and forgets
@@ -327,9 +414,9 @@ func (f *Feed) sameStore(ctx context.Context) ([]Fact, error) {
 	if f.identity = now; was == "" {
 		return nil, nil
 	}
-	f.began = false
+	f.began, f.stirred = false, true
 	for _, r := range f.rings {
-		*r = followed{id: r.id, account: NewAccount(nil), dirty: true}
+		*r = followed{id: r.id, ring: NewRingReader(r.id, nil), dirty: true}
 	}
 	for _, s := range f.surveys {
 		s.reset()
@@ -343,12 +430,13 @@ func (f *Feed) begin() []Fact {
 		return nil
 	}
 	for _, s := range f.surveys {
-		if !s.ready() {
+		if !s.whole() {
 			return nil
 		}
 	}
 	f.began = true
-	var b Began
+	b := Began{Moved: f.stirred}
+	f.stirred = false
 	rest := f.surveys
 	next := func() (n int) {
 		n, rest = rest[0].rows(), rest[1:]

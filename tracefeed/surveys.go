@@ -14,10 +14,10 @@ const (
 	sessionPage   = 50 // each with a count of its nodes
 )
 
-func surveyExecutions(es store.ExecutionStore) survey {
+func surveyExecutions(es store.ExecutionStore, most int) survey {
 	return &ledger[store.Summary, string, ExecutionState]{
-		size: executionPage,
-		key:  func(s store.Summary) string { return s.ID }, value: StateOf,
+		name: Executions, size: executionPage, most: most,
+		key: func(s store.Summary) string { return s.ID }, value: StateOf,
 		list: func(ctx context.Context, p store.PageRequest) (store.Page[store.Summary], error) {
 			return es.ListExecutions(ctx, store.ExecutionFilter{}, p)
 		},
@@ -30,11 +30,11 @@ func surveyExecutions(es store.ExecutionStore) survey {
 // none is what is remembered of rows that do not change.
 type none struct{}
 
-func surveyOutbox(es store.ExecutionStore) survey {
+func surveyOutbox(es store.ExecutionStore, most int) survey {
 	var last int64
 	return &ledger[store.OutboxEntry, int64, none]{
-		size: queuePage,
-		key:  func(e store.OutboxEntry) int64 { return e.Seq },
+		name: Outbox, size: queuePage, most: most,
+		key: func(e store.OutboxEntry) int64 { return e.Seq },
 		value: func(e store.OutboxEntry) none {
 			last = max(last, e.Seq)
 			return none{}
@@ -43,15 +43,15 @@ func surveyOutbox(es store.ExecutionStore) survey {
 			return es.ListOutbox(ctx, store.QueueFilter{}, p)
 		},
 		added: func(e store.OutboxEntry) Fact { return Queued{Outbox: &e, Late: e.Seq < last} },
-		gone:  func(seq int64, _ none) Fact { return Unqueued{Queue: "outbox", Seq: seq} },
+		gone:  func(seq int64, _ none) Fact { return Unqueued{Queue: Outbox, Seq: seq} },
 	}
 }
 
-func surveySpawns(es store.ExecutionStore) survey {
+func surveySpawns(es store.ExecutionStore, most int) survey {
 	var last int64
 	return &ledger[store.SpawnEntry, int64, none]{
-		size: queuePage,
-		key:  func(e store.SpawnEntry) int64 { return e.Seq },
+		name: Spawns, size: queuePage, most: most,
+		key: func(e store.SpawnEntry) int64 { return e.Seq },
 		value: func(e store.SpawnEntry) none {
 			last = max(last, e.Seq)
 			return none{}
@@ -60,20 +60,20 @@ func surveySpawns(es store.ExecutionStore) survey {
 			return es.ListSpawns(ctx, store.QueueFilter{}, p)
 		},
 		added: func(e store.SpawnEntry) Fact { return Queued{Spawn: &e, Late: e.Seq < last} },
-		gone:  func(seq int64, _ none) Fact { return Unqueued{Queue: "spawns", Seq: seq} },
+		gone:  func(seq int64, _ none) Fact { return Unqueued{Queue: Spawns, Seq: seq} },
 	}
 }
 
-func surveyTimers(es store.ExecutionStore) survey {
+func surveyTimers(es store.ExecutionStore, most int) survey {
 	return &ledger[store.Timer, TimerKey, none]{
-		size:  queuePage,
+		name: Timers, size: queuePage, most: most,
 		key:   func(t store.Timer) TimerKey { return TimerKey{t.ExecutionID, t.Path, math.Float64bits(t.FireAt)} },
 		value: func(store.Timer) none { return none{} },
 		list: func(ctx context.Context, p store.PageRequest) (store.Page[store.Timer], error) {
 			return es.ListTimers(ctx, store.QueueFilter{}, p)
 		},
 		added: func(t store.Timer) Fact { return Queued{Timer: &t} },
-		gone:  func(k TimerKey, _ none) Fact { return Unqueued{Queue: "timers", Timer: k} },
+		gone:  func(k TimerKey, _ none) Fact { return Unqueued{Queue: Timers, Timer: k} },
 	}
 }
 
@@ -97,10 +97,10 @@ type sessionSurvey struct {
 	of   uint64
 }
 
-func surveySessions(ts store.TreeStore) *sessionSurvey {
+func surveySessions(ts store.TreeStore, most int, counted bool) *sessionSurvey {
 	return &sessionSurvey{ledger: ledger[countedSession, string, sessionState]{
-		size: sessionPage,
-		key:  func(s countedSession) string { return s.ID },
+		name: Sessions, size: pick(counted, sessionPage, executionPage), most: most,
+		key: func(s countedSession) string { return s.ID },
 		value: func(s countedSession) sessionState {
 			state := sessionState{s.Kind, math.Inf(1), s.nodes}
 			if s.ExpiresAt != nil {
@@ -115,6 +115,10 @@ func surveySessions(ts store.TreeStore) *sessionSurvey {
 				return out, err
 			}
 			for _, s := range page.Items {
+				if !counted {
+					out.Items = append(out.Items, countedSession{s, 0})
+					continue
+				}
 				n, err := ts.CountNodes(ctx, s.ID)
 				if isNotFound(err) {
 					continue // it went between the two questions
@@ -136,7 +140,7 @@ func surveySessions(ts store.TreeStore) *sessionSurvey {
 
 // expiry is when the next tree that is known comes to its end, in epoch seconds.
 func (s *sessionSurvey) expiry() float64 {
-	if s.of != s.pass || s.under {
+	if s.of != s.pass || s.going {
 		s.of, s.next = s.pass, math.Inf(1)
 		for _, e := range s.known {
 			s.next = min(s.next, e.value.expires)

@@ -46,7 +46,7 @@ type stay struct {
 // arrival is another store, ready to be looked at.
 type arrival struct {
 	opened    *locate.Opened
-	poll      *tracefeed.Poll
+	feed      *tracefeed.Feed
 	unobserve func()
 }
 
@@ -57,8 +57,8 @@ func arrive(ctx context.Context, o *locate.Opened, now func() time.Time) arrival
 		a.unobserve = seen.Observe()
 	}
 	if o.Watcher != nil {
-		a.poll = tracefeed.NewPoll(o.Watcher, tracefeed.PollOptions{Now: now})
-		a.poll.Prime(ctx)
+		a.feed = newFeed(o, now)
+		a.feed.Prime(ctx)
 	}
 	return a
 }
@@ -74,7 +74,7 @@ func (e *explorer) begin(c config, a arrival) *stay {
 	s := &stay{opened: a.opened, unobserve: a.unobserve, crew: newCrew()}
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(e.ctx)
-	c.opened, c.poll, c.open = a.opened, a.poll, nil
+	c.opened, c.feed, c.open = a.opened, a.feed, nil
 	if e.stay != nil {
 		c.driver = nil // it runs on the store that was open before
 	}

@@ -20,6 +20,7 @@ type families struct {
 	widget   *treeview.Widget
 	bad      map[string]bool // rows that drift or could not be read whole
 	started  bool
+	stale    bool // the executions are others since
 	complete bool
 	looked   int
 	noTime   int // of them those whose time would have decided the filter
@@ -74,7 +75,7 @@ func (f *families) load(m *Model) tea.Cmd {
 		})
 	}
 	ctx, gen := f.req.begin(m.ctx)
-	f.started = true
+	f.started, f.stale = true, false
 	scan := &familyScan{ctx: ctx, latest: m.nav.latest}
 	if q := m.nav.byExec.query; q != nil {
 		scan.sieve = siftExecutions(m.es, q, m.queryEnv())

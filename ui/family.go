@@ -354,7 +354,8 @@ func (f familyRead) apply(m *Model) tea.Cmd {
 		}
 	}
 	m.trail.touch()
-	if !f.whole {
+	if !f.whole && t.unsure {
+		t.unsure = false
 		next = append(next, t.searchFamily(m))
 	}
 	if id, ok := t.selectedMember(); ok && id != m.member {

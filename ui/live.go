@@ -1,35 +1,51 @@
 package ui
 
 import (
-	"math"
+	"errors"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"treering/store"
+	"treering/store/locate"
 	"treering/tracefeed"
-	"treering/ui/when"
 )
 
 // liveState is whether changes by others are noticed.
 type liveState struct {
-	off  bool // the store does not tell
-	lost time.Time
-	err  error
+	off    bool // the store does not tell
+	lost   time.Time
+	err    error
+	behind time.Time // since when lists are compared that take long; zero: nothing is
+}
+
+// mostCompared is how many rows of a list are compared to find out what changed in it.
+// Of a longer one what the screen shows is read again: cost follows the screen.
+const mostCompared = 2000
+
+// newFeed returns what follows a store, from here on. The lists that the screen is
+// made of have to be read after it.
+func newFeed(o *locate.Opened, now func() time.Time) *tracefeed.Feed {
+	return tracefeed.NewFeed(tracefeed.FeedOptions{
+		Watcher: o.Watcher, Executions: o.Executions, Trees: o.Trees,
+		AllExecutions: o.Executions != nil, Queues: o.Executions != nil, Sessions: o.Trees != nil,
+		Most: mostCompared, Changes: true, Counts: true, Uncounted: true, Rest: restFactor, Now: now,
+	})
 }
 
 // follow waits for news of the store. It is asked again after every answer, so
-// that there is never more than one.
+// that there is never more than one, and not more often than there are frames.
 func (m *Model) follow() tea.Cmd {
-	if m.poll == nil {
+	if m.feed == nil {
 		return nil
 	}
-	ctx, poll := m.ctx, m.poll
+	ctx, feed := m.ctx, m.feed
 	next := func() tea.Msg {
-		u, err := poll.Next(ctx)
+		b, err := feed.Next(ctx)
 		if err != nil {
 			return nil // the program ends
 		}
-		return storeNews(u)
+		return feedNews(b)
 	}
 	if m.plain {
 		return func() tea.Msg { return background{do: next} }
@@ -45,70 +61,200 @@ type background struct {
 	do   tea.Cmd
 }
 
+// storeNews says that something changed, and not what.
 type storeNews tracefeed.Update
 
 func (u storeNews) apply(m *Model) tea.Cmd {
-	was := m.live
-	m.live.err, m.live.lost = u.Err, time.Time{}
-	if u.Err != nil {
-		m.live.lost = u.Since
-	}
-	if m.live != was {
-		m.screen.bars()
-	}
 	switch {
 	case u.Err != nil:
-		m.failed("cannot follow the store since "+u.Since.In(m.zone).Format("15:04:05"), u.Err)
+		m.lose(u.Since, u.Err)
 	case !u.Since.IsZero():
-		m.say("following the store again; it could not be read since " + u.Since.In(m.zone).Format("15:04:05"))
+		m.found(u.Since)
 	}
 	if !u.Changed && u.Since.IsZero() {
-		return m.follow()
-	}
-	return tea.Batch(m.refresh(), m.follow())
-}
-
-// tickState is the one timer that keeps relative times right.
-type tickState struct {
-	at  time.Time // when it fires; zero: there is none
-	gen int
-}
-
-// maxTick is the longest wait for a text to change: days change unseen.
-const maxTick = 12 * time.Hour
-
-// keepTime sets the timer for the next moment at which a relative time on the
-// screen reads differently. Between such moments nothing happens at all.
-func (m *Model) keepTime() tea.Cmd {
-	in := min(m.nav.nextChange(m), m.tree.nextChange(m), m.queues.nextChange(m))
-	if math.IsInf(in, 1) {
-		m.tick = tickState{gen: m.tick.gen + 1}
 		return nil
 	}
-	wait := min(max(time.Duration(in*float64(time.Second)), 50*time.Millisecond), maxTick)
-	at := m.now().Add(wait)
-	if !m.tick.at.IsZero() && m.tick.at.After(m.now()) && m.tick.at.Sub(at).Abs() < 20*time.Millisecond {
-		return nil
-	}
-	m.tick = tickState{at: at, gen: m.tick.gen + 1}
-	gen := m.tick.gen
-	return m.after(wait, func() tea.Msg { return timePassed(gen) })
+	return m.refresh()
 }
 
-type timePassed int
-
-func (gen timePassed) apply(m *Model) tea.Cmd {
-	if int(gen) == m.tick.gen {
-		m.tick.at = time.Time{}
-		m.nav.touch()
-		m.tree.touch()
-		m.queues.touch()
+// lose notes that the store cannot be followed since then.
+func (m *Model) lose(since time.Time, err error) {
+	m.live.err, m.live.lost = err, since
+	m.screen.bars()
+	if !errors.Is(err, store.ErrBusy) { // who waits for a lock is told of in the header
+		m.failed("cannot follow the store since "+since.In(m.zone).Format("15:04:05"), err)
 	}
-	return nil
 }
 
-// sooner is the smaller of two waits, one of them that until a relative time
-// reads differently.
-func (m *Model) sooner(wait, epoch float64, fine bool) float64 {
-	return min(wait, when.Change(m.until(epoch), fine))
+// found notes that it can be again.
+func (m *Model) found(since time.Time) {
+	locked := errors.Is(m.live.err, store.ErrBusy)
+	m.live.err, m.live.lost = nil, time.Time{}
+	m.screen.bars()
+	if !locked {
+		m.say("following the store again; it could not be read since " + since.In(m.zone).Format("15:04:05"))
+	}
+}
+
+// feedNews is what changed in the store. What it tells is put in its place, and what
+// follows from it is read; nothing else is.
+type feedNews tracefeed.Batch
+
+func (b feedNews) apply(m *Model) tea.Cmd {
+	g := gleaned{changed: b.Changed, about: map[string]bool{}, kin: map[string]bool{}}
+	for _, f := range b.Facts {
+		g.add(m, f)
+	}
+	behind := b.Since
+	if b.Behind == 0 {
+		behind = time.Time{}
+	}
+	if behind != m.live.behind {
+		m.live.behind = behind
+		m.screen.bars()
+	}
+	return tea.Batch(g.apply(m), m.follow())
+}
+
+// gleaned is what a batch asks for.
+type gleaned struct {
+	changed bool            // something did, whatever it was
+	all     bool            // nothing that is known need be right
+	about   map[string]bool // executions that are others now
+	kin     map[string]bool // whose children are
+	came    bool            // executions came or went
+	execs   []store.Summary
+	long    map[string]bool // lists that may be others
+	counts  *store.Counts
+	trees   bool // sessions came, went, or have another time to live
+	edits   [tabCount][]queueEdit
+}
+
+// queueEdit is an entry that came, or one that went.
+type queueEdit struct {
+	outbox *store.OutboxEntry
+	spawn  *store.SpawnEntry
+	timer  *store.Timer
+	gone   tracefeed.Unqueued
+}
+
+func (g *gleaned) add(m *Model, f tracefeed.Fact) {
+	switch f := f.(type) {
+	case tracefeed.Began:
+		g.all = g.all || f.Moved
+	case tracefeed.Disconnected:
+		m.lose(f.Since, f.Err)
+	case tracefeed.Connected:
+		m.found(f.Since)
+		g.all = true
+	case tracefeed.Replaced:
+		g.all = true
+	case tracefeed.Stirred:
+		if g.long == nil {
+			g.long = map[string]bool{}
+		}
+		g.long[f.List] = true
+	case tracefeed.Counted:
+		g.counts = &f.Counts
+	case tracefeed.ExecutionAdded:
+		g.came = true
+		g.note(f.Summary)
+	case tracefeed.ExecutionChanged:
+		g.note(f.Summary)
+		g.execs = append(g.execs, f.Summary)
+	case tracefeed.ExecutionGone:
+		g.came = true
+		g.about[f.ID] = true
+		g.kin[f.ID] = true
+	case tracefeed.Queued:
+		switch {
+		case f.Outbox != nil:
+			g.edits[outboxTab] = append(g.edits[outboxTab], queueEdit{outbox: f.Outbox})
+		case f.Spawn != nil:
+			g.edits[spawnsTab] = append(g.edits[spawnsTab], queueEdit{spawn: f.Spawn})
+		case f.Timer != nil:
+			g.edits[timersTab] = append(g.edits[timersTab], queueEdit{timer: f.Timer})
+			g.about[f.Timer.ExecutionID] = true // the family shows timers
+		}
+	case tracefeed.Unqueued:
+		tab := outboxTab
+		switch f.Queue {
+		case tracefeed.Spawns:
+			tab = spawnsTab
+		case tracefeed.Timers:
+			tab = timersTab
+			g.about[f.Timer.ExecutionID] = true
+		}
+		g.edits[tab] = append(g.edits[tab], queueEdit{gone: f})
+	case tracefeed.SessionAdded, tracefeed.SessionChanged, tracefeed.SessionGone:
+		g.trees = true
+	}
+}
+
+func (g *gleaned) note(s store.Summary) {
+	g.about[s.ID] = true
+	if s.ParentID != nil && s.Version <= 1 {
+		g.kin[*s.ParentID] = true
+	}
+}
+
+func (g *gleaned) apply(m *Model) tea.Cmd {
+	if g.counts != nil {
+		m.counts.told(m, *g.counts)
+	}
+	if g.all {
+		return m.refresh()
+	}
+	var cmds []tea.Cmd
+	do := func(c tea.Cmd) {
+		if c != nil {
+			cmds = append(cmds, c)
+		}
+	}
+	long := g.long[tracefeed.Executions]
+	if len(g.execs) > 0 || g.came || long {
+		do(m.nav.edited(m, g.execs, g.came || long))
+		m.queues.doubt(g.about, long)
+	}
+	for tab := range g.edits {
+		do(m.queues.edit(m, queueTab(tab), g.edits[tab]))
+	}
+	for tab, list := range [tabCount]string{tracefeed.Outbox, tracefeed.Spawns, tracefeed.Timers} {
+		if g.long[list] {
+			do(m.queues.reloadTab(m, queueTab(tab)))
+		}
+	}
+	if g.counts == nil && len(g.long) > 0 {
+		do(m.counts.load(m))
+	}
+	if g.trees || g.long[tracefeed.Sessions] {
+		do(m.nav.sessions.load(m))
+		do(m.detail.reload(m))
+	}
+	switch m.tree.of.kind {
+	case session:
+		if g.changed || g.trees {
+			do(m.tree.reload(m))
+		}
+	case execution:
+		switch {
+		case long || m.tree.related(g.kin):
+			m.tree.unsure = true
+			do(m.tree.reload(m))
+		case m.tree.related(g.about):
+			do(m.tree.reload(m))
+		}
+	}
+	if m.member != "" {
+		if long || g.about[m.member] {
+			do(m.readState())
+		}
+		if g.changed || long || g.about[m.member] {
+			do(m.trace.load(m))
+		}
+	}
+	if m.dialog != nil && g.changed {
+		do(m.dialog.watch(m))
+	}
+	return tea.Batch(cmds...)
 }

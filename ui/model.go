@@ -50,7 +50,7 @@ type Model struct {
 	ascii  bool
 	plain  bool            // there is no screen: lines are written
 	term   term.Profile    // how foreign text is shown
-	poll   *tracefeed.Poll // nil: the store does not tell of changes
+	feed   *tracefeed.Feed // nil: the store does not tell of changes
 	keys   keyState
 
 	width, height int
@@ -124,7 +124,7 @@ type config struct {
 	// execute gives the terminal to another program for a while; nil: as Bubble Tea
 	// does.
 	execute func(*exec.Cmd, tea.ExecCallback) tea.Cmd
-	poll    *tracefeed.Poll
+	feed    *tracefeed.Feed
 
 	settings   settings.Config
 	complaints []string     // about settings and keys
@@ -137,7 +137,7 @@ type config struct {
 func newModel(ctx context.Context, c config) *Model {
 	m := &Model{
 		ctx: ctx, es: c.opened.Executions, ts: c.opened.Trees, info: c.opened.Info,
-		env: c.env, clock: c.now, zone: c.zone, ascii: c.ascii, poll: c.poll,
+		env: c.env, clock: c.now, zone: c.zone, ascii: c.ascii, feed: c.feed,
 		theme: paint.New(c.scheme, c.ascii), scheme: c.scheme, asks: c.asks, term: term.Profile{ASCII: c.ascii},
 		focus: layout.Navigator, lower: layout.Detail,
 	}
@@ -178,7 +178,7 @@ func newModel(ctx context.Context, c config) *Model {
 	m.queues.init(m)
 	m.detail.init(m)
 	m.panes = [...]pane{nil, &m.nav, &m.tree, &m.trail, &m.detail, &m.trace, &m.queues}
-	if m.poll == nil {
+	if m.feed == nil {
 		m.live.off = true
 	}
 	for _, note := range m.info.Notes {
@@ -345,6 +345,7 @@ func (r stateRead) apply(m *Model) tea.Cmd {
 // refresh reads again what the screen shows, after the store changed or when
 // asked to.
 func (m *Model) refresh() tea.Cmd {
+	m.tree.unsure = true
 	cmds := []tea.Cmd{m.nav.reload(m), m.tree.reload(m), m.counts.load(m)}
 	if m.member != "" {
 		cmds = append(cmds, m.readState(), m.trace.load(m))

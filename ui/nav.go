@@ -226,7 +226,7 @@ func (n *navigator) setView(m *Model, v navView) tea.Cmd {
 	n.view, n.chosen = v, true
 	n.touch()
 	var cmd tea.Cmd
-	if v == familiesView && !n.families.started {
+	if v == familiesView && (!n.families.started || n.families.stale) {
 		cmd = n.families.load(m)
 	}
 	return tea.Batch(cmd, n.follow(m, v, true))
@@ -249,11 +249,33 @@ func (n *navigator) selectExecution(m *Model, id string) (tea.Cmd, bool) {
 
 // reload reads again what the lists show.
 func (n *navigator) reload(m *Model) tea.Cmd {
-	cmds := []tea.Cmd{n.sessions.load(m), n.execs.load(m)}
-	if n.families.started {
-		cmds = append(cmds, n.families.load(m))
+	return tea.Batch(n.sessions.load(m), n.execs.load(m), n.reloadFamilies(m))
+}
+
+// reloadFamilies reads the families again, or when they are looked at: all executions
+// are read for it.
+func (n *navigator) reloadFamilies(m *Model) tea.Cmd {
+	switch {
+	case !n.families.started:
+		return nil
+	case n.view != familiesView:
+		n.families.stale = true
+		return nil
 	}
-	return tea.Batch(cmds...)
+	return n.families.load(m)
+}
+
+// edited shows executions that are others now. With whole there may be more to it.
+func (n *navigator) edited(m *Model, execs []store.Summary, whole bool) tea.Cmd {
+	p := &n.execs
+	if whole || n.byExec.query != nil || p.order != nil || p.req.busy() || !p.started || p.err != nil {
+		return tea.Batch(p.load(m), n.reloadFamilies(m))
+	}
+	for _, s := range execs {
+		p.replace(s)
+	}
+	p.touch()
+	return n.reloadFamilies(m)
 }
 
 // move moves the cursor; rows may be far beyond either end.

@@ -187,6 +187,47 @@ func (r pageRead[T]) apply(m *Model) tea.Cmd {
 	return tea.Batch(append(cmds, p.more(m))...)
 }
 
+// The store told of single items: they are put in their places without reading the
+// list. The caller sees to it that no reading is under way, which would bring back what
+// was there before, and says when it is done by edited.
+
+// replace puts an item in the place of the one with its id, if that was read.
+func (p *pager[T]) replace(item T) {
+	if row := p.find(p.id(item)); row >= 0 {
+		p.items[row] = item
+	}
+}
+
+// remove takes an item out.
+func (p *pager[T]) remove(id string) {
+	if row := p.find(id); row >= 0 {
+		p.items = slices.Delete(p.items, row, row+1)
+		p.looked--
+	}
+}
+
+// insert puts an item where it belongs by the order of the store, if the list was read
+// to there.
+func (p *pager[T]) insert(item T, order func(a, b T) int) {
+	row, there := slices.BinarySearchFunc(p.items, item, order)
+	switch {
+	case there:
+		p.items[row] = item
+	case row < len(p.items) || p.done:
+		p.items = slices.Insert(p.items, row, item)
+		p.looked++
+	}
+}
+
+// edited shows what became of the list.
+func (p *pager[T]) edited(m *Model) tea.Cmd {
+	cmds := []tea.Cmd{p.settle(m)}
+	if p.came != nil {
+		cmds = append(cmds, p.came(m))
+	}
+	return tea.Batch(append(cmds, p.more(m))...)
+}
+
 // merged is a sorted list with what came; all of it came where it is fresh.
 func merged[T any](items, came []T, fresh bool, order func(a, b T) int) []T {
 	came = slices.SortedStableFunc(slices.Values(came), order)

@@ -15,7 +15,6 @@ import (
 
 	"treering/store"
 	"treering/store/locate"
-	"treering/tracefeed"
 )
 
 // wire is what a program writes to its terminal.
@@ -54,9 +53,9 @@ type program struct {
 func start(t *testing.T, o *locate.Opened) *program {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	poll := tracefeed.NewPoll(o.Watcher, tracefeed.PollOptions{Interval: 5 * time.Millisecond})
-	poll.Prime(ctx)
-	m := newModel(ctx, config{opened: o, now: time.Now, zone: time.UTC, poll: poll})
+	feed := newFeed(o, time.Now)
+	feed.Prime(ctx)
+	m := newModel(ctx, config{opened: o, now: time.Now, zone: time.UTC, feed: feed})
 	r, w := io.Pipe()
 	pr := &program{t: t, out: &wire{written: make(chan struct{}, 1)}, in: w, done: make(chan error, 1)}
 	pr.p = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(r), tea.WithOutput(pr.out), tea.WithEnvironment([]string{"TERM=xterm-256color", "SSH_TTY=x"}),

@@ -123,6 +123,16 @@ func (c *countsState) load(m *Model) tea.Cmd {
 	}
 }
 
+// told takes over what was counted by following the store.
+func (c *countsState) told(m *Model, counts store.Counts) {
+	c.req.stop()
+	c.pace.end(m.now())
+	c.err, c.counts, c.known = nil, counts, true
+	m.screen.bars()
+	m.nav.rev++
+	m.queues.rev++
+}
+
 type countsRead struct {
 	gen    int
 	counts store.Counts

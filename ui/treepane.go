@@ -26,6 +26,7 @@ type treePane struct {
 	want    string // id to select once it is there
 	members map[string]member
 	more    bool // the family goes on beyond what was read
+	unsure  bool // it may have members that are not named by those that were read
 	req     request
 	look    request // whether the session grew; the search for a family's members
 	pace    pace
@@ -63,7 +64,7 @@ func (t *treePane) reset(of subject, shape treeview.Shape, order treeview.Order)
 	t.widget.SetRuns(foldedRun)
 	t.of, t.loading, t.err, t.gone, t.info = of, false, nil, false, nil
 	t.level = -1
-	t.last, t.want, t.members, t.more, t.pace, t.search = "", "", nil, false, pace{}, pace{}
+	t.last, t.want, t.members, t.more, t.unsure, t.pace, t.search = "", "", nil, false, true, pace{}, pace{}
 	t.told = outlines{}
 	t.touch()
 }
@@ -464,4 +465,21 @@ func (t *treePane) nextChange(m *Model) float64 {
 		in = m.sooner(in, *t.info.ExpiresAt, false)
 	}
 	return in
+}
+
+// related reports whether one of the executions is a member of the family on the
+// screen.
+func (t *treePane) related(ids map[string]bool) bool {
+	if t.of.kind != execution {
+		return false
+	}
+	if ids[t.of.id] {
+		return true
+	}
+	for id := range ids {
+		if _, ok := t.members[id]; ok {
+			return true
+		}
+	}
+	return false
 }
