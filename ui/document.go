@@ -241,8 +241,27 @@ func (w *docWriter) badRow(bad *store.RowError) {
 }
 
 // step is one step of a trace, and what it did to the context.
-func (w *docWriter) step(steps []tracefeed.Step, i int) *jsondoc.Doc {
+// gap says what is known of steps that were never seen.
+func (w *docWriter) gap(row tracefeed.Row) *jsondoc.Doc {
+	w.field("steps", term.Lit(spanText(row)))
+	if row.Dropped {
+		w.note(w.theme.Warn, "missed: the ring let them go before anybody looked")
+	} else {
+		w.note(w.theme.Warn, "missed: the ring does not hold them, though it holds older ones; they may still come")
+	}
+	return w.doc
+}
+
+func (w *docWriter) step(steps []tracefeed.Step, i int, row tracefeed.Row) *jsondoc.Doc {
 	s := steps[i]
+	switch {
+	case row.Gone:
+		w.note(w.theme.Warn, "gone: it is not in the store any more, and shown as it was seen")
+	case row.Evicted:
+		w.note(w.theme.Warn, "evicted: the ring let it go since; it is kept here while it is looked at")
+	case row.Late:
+		w.note(w.theme.Info, "late: it came after steps with a higher index")
+	}
 	if s.Bad != nil {
 		w.field("step", term.Lit(strconv.FormatInt(s.Index, 10)))
 		w.badRow(s.Bad)

@@ -412,9 +412,13 @@ func (t *treePane) selectedMember() (id string, ok bool) {
 
 func (t *treePane) memberRow(m *Model, i int, r treeview.Ref, w int, look look) string {
 	x, flat := t.widget.Index(), t.widget.Flat()
-	l := rowStart(m, w, look)
-	l.Put(m.theme.Dim, flat.Gutter(i, m.theme.Tree, t.levels))
 	mb, ok := t.members[x.ID(r)]
+	glow := still
+	if ok && !mb.state {
+		glow = m.glowOf(glowExecution(x.ID(r)))
+	}
+	l := rowGlow(m, w, look, glow)
+	l.Put(m.theme.Dim, flat.Gutter(i, m.theme.Tree, t.levels))
 	switch {
 	case !ok:
 		return l.Plain(m.term.SanitiseN(x.ID(r), w)).Put(m.theme.Warn, flat.Note(i, m.theme.Tree, m.term)).String()
@@ -479,6 +483,9 @@ func (t *treePane) memberText(m *Model, l *paint.Line, mb member, name string, p
 		// A region's path begins with the region, which its name says already.
 		active := strings.TrimPrefix(*s.ActivePath, s.RootPath+".")
 		l.Plain(term.Spaces(2).Plus(m.term.SanitiseN(active, 60)))
+	}
+	if was, ok := m.trace.past(s.ID); ok {
+		l.Put(m.theme.Bold, term.Lit("  step "+treeview.Grouped(was.Index)+": ").Plus(pastState(m.term, was.Step)))
 	}
 	for _, tm := range mb.timers {
 		left := m.until(tm.FireAt)

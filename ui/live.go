@@ -2,6 +2,7 @@ package ui
 
 import (
 	"errors"
+	"strconv"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -128,6 +129,7 @@ type gleaned struct {
 	counts  *store.Counts
 	trees   bool // sessions came, went, or have another time to live
 	edits   [tabCount][]queueEdit
+	lit     bool // something glows
 }
 
 // queueEdit is an entry that came, or one that went.
@@ -149,6 +151,7 @@ func (g *gleaned) add(m *Model, f tracefeed.Fact) {
 		g.all = true
 	case tracefeed.Replaced:
 		g.all = true
+		m.trace.reader = nil // its indexes are another ring's
 	case tracefeed.Stirred:
 		if g.long == nil {
 			g.long = map[string]bool{}
@@ -159,8 +162,10 @@ func (g *gleaned) add(m *Model, f tracefeed.Fact) {
 	case tracefeed.ExecutionAdded:
 		g.came = true
 		g.note(f.Summary)
+		g.light(m, glowExecution(f.Summary.ID), added)
 	case tracefeed.ExecutionChanged:
 		g.note(f.Summary)
+		g.light(m, glowExecution(f.Summary.ID), altered)
 		g.execs = append(g.execs, f.Summary)
 	case tracefeed.ExecutionGone:
 		g.came = true
@@ -169,10 +174,13 @@ func (g *gleaned) add(m *Model, f tracefeed.Fact) {
 	case tracefeed.Queued:
 		switch {
 		case f.Outbox != nil:
+			g.light(m, glowEntry(outboxTab, strconv.FormatInt(f.Outbox.Seq, 10)), added)
 			g.edits[outboxTab] = append(g.edits[outboxTab], queueEdit{outbox: f.Outbox})
 		case f.Spawn != nil:
+			g.light(m, glowEntry(spawnsTab, strconv.FormatInt(f.Spawn.Seq, 10)), added)
 			g.edits[spawnsTab] = append(g.edits[spawnsTab], queueEdit{spawn: f.Spawn})
 		case f.Timer != nil:
+			g.light(m, glowEntry(timersTab, f.Timer.ExecutionID+"\x00"+f.Timer.Path), added)
 			g.edits[timersTab] = append(g.edits[timersTab], queueEdit{timer: f.Timer})
 			g.about[f.Timer.ExecutionID] = true // the family shows timers
 		}
@@ -191,6 +199,11 @@ func (g *gleaned) add(m *Model, f tracefeed.Fact) {
 	}
 }
 
+func (g *gleaned) light(m *Model, key string, kind glow) {
+	m.lights(key, kind)
+	g.lit = true
+}
+
 func (g *gleaned) note(s store.Summary) {
 	g.about[s.ID] = true
 	if s.ParentID != nil && s.Version <= 1 {
@@ -198,12 +211,15 @@ func (g *gleaned) note(s store.Summary) {
 	}
 }
 
-func (g *gleaned) apply(m *Model) tea.Cmd {
+func (g *gleaned) apply(m *Model) (cmd tea.Cmd) {
 	if g.counts != nil {
 		m.counts.told(m, *g.counts)
 	}
 	if g.all {
 		return m.refresh()
+	}
+	if g.lit {
+		defer func() { cmd = tea.Batch(cmd, m.glow()) }()
 	}
 	var cmds []tea.Cmd
 	do := func(c tea.Cmd) {

@@ -97,6 +97,7 @@ type Model struct {
 	writes  writesState
 	execute func(*exec.Cmd, tea.ExecCallback) tea.Cmd // gives the terminal to a program for a while
 	tick    tickState
+	glows   glowState
 	screen  screen
 }
 

@@ -106,7 +106,7 @@ func statusWord(s store.Summary) string {
 }
 
 func drawExecution(m *Model, w int, s store.Summary, look look) string {
-	l := rowStart(m, w, look)
+	l := rowGlow(m, w, look, m.glowOf(glowExecution(s.ID)))
 	status := statusText(m.term, s)
 	rest := term.Text{}
 	if w >= 58 {

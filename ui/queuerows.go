@@ -19,7 +19,21 @@ func (q *queuesPane) title(m *Model) (name, note term.Text) {
 	if q.of != "" {
 		scope = term.Lit("of ").Plus(m.term.Sanitise(q.of).TruncateMiddle(30, "…"))
 	}
+	if was, ok := m.trace.past(q.of); ok {
+		scope = scope.Plus(term.Lit(", seen from step " + treeview.Grouped(was.Index)))
+	}
 	return name.Plus(term.Spaces(1), m.theme.Dot, term.Spaces(1), scope), note
+}
+
+// later reports whether an entry came after the step that the trace is on, as far as
+// both tell their times.
+func (q *queuesPane) later(m *Model, ev store.Event) bool {
+	was, ok := m.trace.past(q.of)
+	if !ok || !was.Timed {
+		return false
+	}
+	at, known := eventTime(ev)
+	return known && when.Seconds(at) > was.At
 }
 
 func (q *queuesPane) draw(m *Model, w, h int, focused bool) []string {
@@ -139,6 +153,9 @@ func (q *queuesPane) age(m *Model, tab queueTab, seq int64, ev store.Event) term
 	if !ok {
 		return term.Text{}
 	}
+	if q.later(m, ev) {
+		return term.Lit("later")
+	}
 	words := when.Distance(-m.until(when.Seconds(at)), false)
 	if _, known := eventTime(ev); known {
 		return term.Lit("age " + words)
@@ -155,7 +172,7 @@ func column(m *Model, l *paint.Line, s paint.Style, text string, width int) {
 const ageWidth = 9
 
 func (q *queuesPane) outboxRow(m *Model, w int, e store.OutboxEntry, look look) string {
-	l := rowStart(m, w, look)
+	l := rowGlow(m, w, look, m.glowOf(glowEntry(outboxTab, strconv.FormatInt(e.Seq, 10))))
 	cols := q.widths[outboxTab]
 	l.Put(m.theme.Dim, term.Lit(strconv.FormatInt(e.Seq, 10)).PadLeft(max(cols.seq, 4))).Gap(2)
 	event := min(max(w/5, 10), 24)
@@ -188,7 +205,7 @@ func (q *queuesPane) statusOf(m *Model, l *paint.Line, id, event string) {
 }
 
 func (q *queuesPane) spawnRow(m *Model, w int, e store.SpawnEntry, look look) string {
-	l := rowStart(m, w, look)
+	l := rowGlow(m, w, look, m.glowOf(glowEntry(spawnsTab, strconv.FormatInt(e.Seq, 10))))
 	cols := q.widths[spawnsTab]
 	l.Put(m.theme.Dim, term.Lit(strconv.FormatInt(e.Seq, 10)).PadLeft(max(cols.seq, 4))).Gap(2)
 	l.Put(m.theme.Dim, q.age(m, spawnsTab, e.Seq, store.Event{}).Pad(ageWidth)).Gap(1)
@@ -215,7 +232,7 @@ func (q *queuesPane) spawnRow(m *Model, w int, e store.SpawnEntry, look look) st
 const dueWidth = 17
 
 func (q *queuesPane) timerRow(m *Model, w int, e store.Timer, look look) string {
-	l := rowStart(m, w, look)
+	l := rowGlow(m, w, look, m.glowOf(glowEntry(timersTab, e.ExecutionID+"\x00"+e.Path)))
 	if e.Bad != nil {
 		l.Put(m.theme.Error, term.Lit("unreadable").Pad(dueWidth))
 	} else {

@@ -7,12 +7,7 @@ import (
 
 	"treering/store/query"
 	"treering/tracefeed"
-	"treering/ui/layout"
 )
-
-func (t *tracePane) init() {
-	t.bar = filterBar{subject: query.Steps, changed: t.sift, drawn: t.touch, seen: t.words}
-}
 
 // stepSieve decides which steps are shown.
 type stepSieve struct {
@@ -22,9 +17,9 @@ type stepSieve struct {
 
 func (t *tracePane) sifting(m *Model) stepSieve { return stepSieve{t.bar.query, m.queryEnv()} }
 
-// run returns the steps that match, and how many have no time where that would have
+// run returns the steps that match, which gaps never do, and how many have no time where that would have
 // decided. Contexts may be large, so it is for a command.
-func (s stepSieve) run(ctx context.Context, all []tracefeed.Step) (shown []tracefeed.Step, noTime int, err error) {
+func (s stepSieve) run(ctx context.Context, all []tracefeed.Row) (shown []tracefeed.Row, noTime int, err error) {
 	if s.query == nil {
 		return all, 0, nil
 	}
@@ -35,7 +30,10 @@ func (s stepSieve) run(ctx context.Context, all []tracefeed.Step) (shown []trace
 	worker := func() func(int) query.Result {
 		var row query.StepRow
 		return func(i int) query.Result {
-			row.Index, row.Step, row.Bad = all[i].Index, &all[i].Step, all[i].Bad
+			if all[i].Gap {
+				return query.No
+			}
+			row.Index, row.Step, row.Bad = all[i].Index, &all[i].Step.Step, all[i].Bad
 			return match.Match(&row)
 		}
 	}
@@ -52,7 +50,7 @@ func (s stepSieve) run(ctx context.Context, all []tracefeed.Step) (shown []trace
 // sift shows the steps that match the filter.
 func (t *tracePane) sift(m *Model) tea.Cmd {
 	ctx, gen := t.sieve.begin(m.ctx)
-	all, sieve := t.all, t.sifting(m)
+	all, sieve := t.rows, t.sifting(m)
 	return func() tea.Msg {
 		shown, noTime, err := sieve.run(ctx, all)
 		return answerFunc(func(m *Model) tea.Cmd {
@@ -64,14 +62,11 @@ func (t *tracePane) sift(m *Model) tea.Cmd {
 				m.failed("cannot filter the trace", err)
 				return nil
 			}
-			if len(t.all) != len(all) || len(all) > 0 && &t.all[0] != &all[0] {
+			if len(t.rows) != len(all) || len(all) > 0 && &t.rows[0] != &all[0] {
 				return t.sift(m) // the steps are others now
 			}
-			t.list(shown, noTime)
-			if m.detail.driver == layout.Trace {
-				return t.describe(m)
-			}
-			return nil
+			t.list(m, shown, noTime)
+			return t.retell(m)
 		})
 	}
 }

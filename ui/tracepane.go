@@ -2,26 +2,24 @@ package ui
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
-	"treering/internal/term"
 	"treering/store/query"
 	"treering/tracefeed"
 	"treering/treeview"
 	"treering/ui/jsondoc"
 	"treering/ui/layout"
-	"treering/ui/paint"
-	"treering/ui/when"
 )
 
 // tracePane lists the steps of an execution's trace ring, oldest first.
 type tracePane struct {
 	of     string
-	all    []tracefeed.Step // of the ring
-	steps  []tracefeed.Step // those that the filter lets through
+	reader *tracefeed.RingReader // of the ring; nil: it was not read yet
+	window tracefeed.Window      // what is seen of it
+	rows   []tracefeed.Row       // of the window
+	all    []tracefeed.Step      // of the rows
+	steps  []tracefeed.Row       // those that the filter lets through
 	bar    filterBar
 	noTime int
 	head   int // lines above the rows, as they were drawn last
@@ -32,12 +30,27 @@ type tracePane struct {
 	scroll treeview.Scroll
 	at     int64 // index of the step under the cursor
 	// held: the cursor stays on its step. Otherwise it is on the newest one.
-	held  bool
-	fresh int // steps that came while it was held
-	req   request
-	pace  pace
-	rev   int
-	cache rowCache
+	held   bool
+	paused bool   // nothing that came after frozen is shown
+	frozen uint64 // a reading of the window
+	fresh  int64  // steps that came while it was held
+	told   told
+	scrub  scrubber
+	pulse  pulse
+	bright uint64 // the rows of this reading and of later ones are marked as new
+	req    request
+	pace   pace
+	rev    int
+	cache  rowCache
+}
+
+// told is what of a step the detail pane was made from.
+type told struct {
+	of            string
+	index         int64
+	n             int
+	evicted, gone bool
+	made          bool
 }
 
 func (t *tracePane) touch() {
@@ -51,22 +64,21 @@ func (t *tracePane) version() int { return t.rev }
 func (t *tracePane) clear() {
 	t.req.stop()
 	t.sieve.stop()
-	*t = tracePane{req: t.req, sieve: t.sieve, rev: t.rev, scroll: treeview.Scroll{Height: t.scroll.Height}, bar: t.bar}
+	*t = tracePane{req: t.req, sieve: t.sieve, rev: t.rev, scroll: treeview.Scroll{Height: t.scroll.Height}, bar: t.bar, scrub: scrubber{key: t.scrub.key}}
 	t.touch()
 }
 
 type traceRead struct {
-	gen   int
-	of    string
-	steps []tracefeed.Step
-	ring  tracefeed.Ring
-	err   error
-
-	query  *query.Query // that the steps were sifted by
-	shown  []tracefeed.Step
-	noTime int
+	gen    int
+	reader *tracefeed.RingReader
+	of     string
+	facts  []tracefeed.Fact
+	ring   tracefeed.Ring
+	err    error
 }
 
+// load reads the ring. What it holds that was not there before is worked out off the
+// program's goroutine; a reader is at work once at a time.
 func (t *tracePane) load(m *Model) tea.Cmd {
 	if m.member == "" || m.es == nil {
 		return nil
@@ -82,16 +94,16 @@ func (t *tracePane) load(m *Model) tea.Cmd {
 			return m.trace.load(m)
 		})
 	}
+	if t.reader == nil {
+		t.reader = tracefeed.NewRingReader(of, nil)
+	}
 	ctx, gen := t.req.begin(m.ctx)
-	es, before, sieve := m.es, t.all, t.sifting(m)
+	es, reader := m.es, t.reader
 	return func() tea.Msg {
+		out := traceRead{gen: gen, reader: reader, of: of}
 		entries, err := es.ReadTrace(ctx, of)
-		out := traceRead{gen: gen, of: of, err: err}
-		if err == nil {
-			out.ring = tracefeed.Measure(entries)
-			out.steps = tracefeed.Steps(entries, before)
-			out.query = sieve.query
-			out.shown, out.noTime, out.err = sieve.run(ctx, out.steps)
+		if out.err = err; err == nil {
+			out.facts, out.ring = reader.Read(entries), tracefeed.Measure(entries)
 		}
 		return out
 	}
@@ -99,9 +111,10 @@ func (t *tracePane) load(m *Model) tea.Cmd {
 
 func (r traceRead) apply(m *Model) tea.Cmd {
 	t := &m.trace
-	if !t.req.ends(r.gen) || r.of != m.member {
+	if r.reader != t.reader || r.of != m.member {
 		return nil
 	}
+	t.req.ends(r.gen)
 	again := t.pace.end(m.now())
 	var next tea.Cmd
 	if again {
@@ -117,35 +130,56 @@ func (r traceRead) apply(m *Model) tea.Cmd {
 		m.unread("cannot read the trace", r.err, &t.err)
 		return next
 	}
-	if t.known && t.err == nil && t.ring == r.ring && sameSteps(t.all, r.steps) {
+	if t.known && t.err == nil && t.ring == r.ring && len(r.facts) == 0 {
 		return next
 	}
+	first := !t.known
+	fresh := t.window.Apply(r.facts)
 	if t.held {
-		for _, s := range r.steps {
-			if len(t.all) > 0 && s.Index > t.all[len(t.all)-1].Index {
-				t.fresh++
-			}
-		}
+		t.fresh += fresh
+		t.window.Hold(t.at)
+	} else {
+		t.window.Follow()
 	}
-	if len(r.steps) > 0 {
+	t.of, t.ring, t.err, t.known = r.of, r.ring, nil, true
+	switch {
+	case first:
+		t.bright = t.window.Now() + 1
+	case fresh > 0:
+		t.pulse.add(fresh, m.now())
+		next = tea.Batch(next, m.glow())
+	}
+	next = tea.Batch(next, t.relist(m))
+	if t.ring.Held > 0 {
 		m.suggestLower(layout.Trace)
 	} else {
 		m.suggestLower(layout.Detail)
 	}
-	t.of, t.all, t.ring, t.err, t.known = r.of, r.steps, r.ring, nil, true
-	if r.query != t.bar.query { // it became another meanwhile
-		next = tea.Batch(next, t.sift(m))
-	} else {
-		t.list(r.shown, r.noTime)
-	}
-	if m.detail.driver == layout.Trace {
-		return tea.Batch(next, t.describe(m))
-	}
 	return next
 }
 
-// list shows steps: those that the filter lets through.
-func (t *tracePane) list(shown []tracefeed.Step, noTime int) {
+// relist shows what the window holds now.
+func (t *tracePane) relist(m *Model) tea.Cmd {
+	t.rows = t.window.Rows()
+	if t.paused {
+		t.rows = slices.DeleteFunc(t.rows, func(r tracefeed.Row) bool { return r.Came > t.frozen })
+	}
+	t.all = make([]tracefeed.Step, 0, len(t.rows))
+	for i := range t.rows {
+		if !t.rows[i].Gap {
+			t.all = append(t.all, t.rows[i].Step)
+		}
+	}
+	t.scrub.measure(t.rows)
+	if t.bar.query != nil {
+		return t.sift(m)
+	}
+	t.list(m, t.rows, 0)
+	return t.retell(m)
+}
+
+// list shows rows: those that the filter lets through.
+func (t *tracePane) list(m *Model, shown []tracefeed.Row, noTime int) {
 	t.steps, t.noTime = shown, noTime
 	t.touch()
 	row := t.rowOf(t.at)
@@ -154,8 +188,8 @@ func (t *tracePane) list(shown []tracefeed.Step, noTime int) {
 		t.scroll.Hold(row, len(t.steps))
 		return
 	case t.held:
-		// The ring dropped the step, or the filter leaves it out: the next one there is.
-		at := slices.IndexFunc(t.steps, func(s tracefeed.Step) bool { return s.Index >= t.at })
+		// The filter leaves the step out: the next one there is.
+		at := slices.IndexFunc(t.steps, func(r tracefeed.Row) bool { return r.Span().Last >= t.at })
 		if at < 0 {
 			at = len(t.steps) - 1
 		}
@@ -163,214 +197,120 @@ func (t *tracePane) list(shown []tracefeed.Step, noTime int) {
 	default: // the newest is followed
 		t.scroll.MoveTo(len(t.steps)-1, len(t.steps))
 	}
-	t.land()
+	t.land(m)
 }
 
-func sameSteps(a, b []tracefeed.Step) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i].Index != b[i].Index || a[i].Entry != b[i].Entry || (a[i].Bad == nil) != (b[i].Bad == nil) {
-			return false
-		}
-	}
-	return true
-}
-
+// rowOf is the row of a step, -1 where it is not listed. A step that came in the middle
+// of what was missing takes the place of it.
 func (t *tracePane) rowOf(index int64) int {
-	for i, s := range t.steps {
-		if s.Index == index {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(t.steps, func(r tracefeed.Row) bool { s := r.Span(); return s.First <= index && index <= s.Last })
 }
 
-func (t *tracePane) land() {
+func (t *tracePane) land(m *Model) {
 	if t.scroll.Cursor < len(t.steps) {
 		t.at = t.steps[t.scroll.Cursor].Index
 	}
 	t.rev++
+	m.scrubbed()
 }
 
 // move moves the cursor. Upwards it leaves the newest step; on the last one it
-// follows again.
+// follows again, unless it is paused.
 func (t *tracePane) move(m *Model, rows int) tea.Cmd {
 	if len(t.steps) == 0 {
 		return nil
 	}
 	t.scroll.MoveTo(t.scroll.Cursor+rows, len(t.steps))
-	t.hold(t.scroll.Cursor < len(t.steps)-1)
-	t.land()
+	t.land(m)
+	if !t.paused {
+		return tea.Batch(t.hold(m, t.scroll.Cursor < len(t.steps)-1), t.describe(m))
+	}
 	return t.describe(m)
 }
 
-func (t *tracePane) hold(held bool) {
-	t.held = held
-	if !held {
-		t.fresh = 0
+// goTo moves the cursor to the row of a step.
+func (t *tracePane) goTo(m *Model, index int64) tea.Cmd {
+	if row := t.rowOf(index); row >= 0 {
+		return t.move(m, row-t.scroll.Cursor)
 	}
+	return nil
+}
+
+// hold has the cursor stay where it is, or follow the newest step again.
+func (t *tracePane) hold(m *Model, held bool) tea.Cmd {
+	if t.held == held {
+		return nil
+	}
+	t.held, t.paused = held, false
+	if held {
+		return nil
+	}
+	t.fresh = 0
+	t.window.Follow()
+	return t.relist(m)
 }
 
 func (t *tracePane) home(m *Model) tea.Cmd { return t.move(m, -len(t.steps)) }
 func (t *tracePane) end(m *Model) tea.Cmd  { return t.move(m, len(t.steps)) }
 
-// toggleFollow stays on the step under the cursor, or goes to the newest one and
-// follows it.
+// toggleFollow freezes what is shown, or goes to the newest step and follows it.
 func (t *tracePane) toggleFollow(m *Model) tea.Cmd {
 	if len(t.steps) == 0 {
 		return nil
 	}
-	t.hold(!t.held)
-	if !t.held {
-		t.scroll.MoveTo(len(t.steps)-1, len(t.steps))
+	if t.held {
+		return tea.Batch(t.hold(m, false), t.describe(m))
 	}
-	t.land()
+	t.held, t.paused, t.frozen = true, true, t.window.Now()
+	t.land(m)
 	return t.describe(m)
+}
+
+// current is the row under the cursor.
+func (t *tracePane) current() (row tracefeed.Row, ok bool) {
+	if t.scroll.Cursor < len(t.steps) {
+		return t.steps[t.scroll.Cursor], true
+	}
+	return row, false
 }
 
 // describe shows the step under the cursor in the detail pane.
 func (t *tracePane) describe(m *Model) tea.Cmd {
-	i := t.scroll.Cursor
-	if i >= len(t.steps) {
+	row, ok := t.current()
+	if !ok {
 		return nil
 	}
-	all, index := t.all, t.steps[i].Index
-	at := slices.IndexFunc(all, func(s tracefeed.Step) bool { return s.Index == index })
-	if at < 0 {
+	all, of := t.all, t.of
+	at := slices.IndexFunc(all, func(s tracefeed.Step) bool { return s.Index == row.Index })
+	if at < 0 && !row.Gap {
 		return nil // it is dropped, and what is listed instead comes
 	}
-	return m.detail.show(m, layout.Trace, target{kind: ofStep, id: t.of, seq: index},
-		func(w *docWriter) *jsondoc.Doc { return w.step(all, at) })
+	t.told = told{of, row.Index, len(all), row.Evicted, row.Gone, true}
+	return m.detail.show(m, layout.Trace, target{kind: ofStep, id: of, seq: row.Index},
+		func(w *docWriter) *jsondoc.Doc {
+			if row.Gap {
+				return w.gap(row)
+			}
+			return w.step(all, at, row)
+		})
 }
 
-func (t *tracePane) title(m *Model) (name, note term.Text) {
-	name = term.Lit("Trace")
-	if t.known && t.err == nil {
-		name = name.Plus(term.Spaces(1), m.theme.Dot, term.Spaces(1), term.Lit(t.ring.String()))
+// retell has the detail pane show the step under the cursor, where that says something
+// else now.
+func (t *tracePane) retell(m *Model) tea.Cmd {
+	if m.detail.driver != layout.Trace {
+		return nil
 	}
-	switch {
-	case len(t.all) == 0:
-	case !t.held:
-		note = term.Lit("following")
-	default:
-		name = name.Plus(term.Lit(", held"))
-		if t.fresh > 0 {
-			name = name.Plus(term.Lit(", +" + treeview.Grouped(int64(t.fresh)) + " new"))
-		}
+	row, ok := t.current()
+	if ok && t.told == (told{t.of, row.Index, len(t.all), row.Evicted, row.Gone, true}) {
+		return nil
 	}
-	return name, note
-}
-
-func (t *tracePane) draw(m *Model, w, h int, focused bool) []string {
-	var out []string
-	if m.member != "" {
-		out = t.bar.lines(m, w, h, sifted(len(t.steps), len(t.all), t.noTime))
-	}
-	t.head = len(out)
-	h -= len(out)
-	t.scroll.Height = max(h, 1)
-	t.scroll.Clamp(len(t.steps))
-	return append(out, t.rows(m, w, h, focused)...)
-}
-
-func (t *tracePane) rows(m *Model, w, h int, focused bool) []string {
-	switch {
-	case m.member == "":
-		return paragraph(w, m.theme.Dim, term.Lit("no execution is selected; session trees have no trace"))
-	case !t.known:
-		return paragraph(w, m.theme.Dim, term.Lit("reading…"))
-	case t.err != nil:
-		return m.unreadLines(w, t.err)
-	case len(t.all) > 0 && len(t.steps) == 0 && t.bar.on():
-		return paragraph(w, m.theme.Dim, term.Lit("no step matches"), term.Lit(m.keyFor("back")+" clears the filter"))
-	case len(t.steps) == 0:
-		return paragraph(w, m.theme.Dim, term.Lit("no steps were recorded; engines trace only where they are told to"))
-	}
-	var out []string
-	for i := t.scroll.Top; i < min(t.scroll.Top+h, len(t.steps)); i++ {
-		look := lookOf(i == t.scroll.Cursor, focused)
-		line, ok := t.cache.get(i, look, w)
-		if !ok {
-			line = t.cache.put(i, look, w, t.row(m, t.steps[i], w, look))
-		}
-		out = append(out, line)
-	}
-	return out
-}
-
-// timedWidth is from which width on a row has its time: at less there would be no
-// room for what happened.
-const timedWidth = 48
-
-// row is: index, time, time since the step before, event, from -> to, actions.
-func (t *tracePane) row(m *Model, s tracefeed.Step, w int, look look) string {
-	l := rowStart(m, w, look)
-	digits := len(strconv.FormatInt(max(t.ring.Last, 0), 10))
-	l.Put(m.theme.Dim, term.Lit(strconv.FormatInt(s.Index, 10)).PadLeft(digits)).Gap(1)
-	if at := label(m.marks.of(mark{kind: ofStep, id: t.of, step: s.Index})); !at.Empty() {
-		l.Put(m.theme.Bold, at).Gap(1)
-	}
-	if s.Bad != nil {
-		return l.Put(m.theme.Error, m.term.SanitiseN("cannot be read: "+s.Bad.Err.Error(), w)).String()
-	}
-	if w >= timedWidth {
-		at := term.Text{}
-		if s.Timed {
-			// The date is in the detail; here rows are told apart by the time of day.
-			clock := when.Clock(s.At, m.now(), m.zone, 0)
-			at = m.term.Sanitise(clock[strings.LastIndexByte(clock, ' ')+1:])
-		}
-		l.Put(m.theme.Dim, at.Pad(8)).Gap(1)
-	}
-	took := term.Text{}
-	if s.Measured {
-		took = term.Lit(tracefeed.Duration(s.Took))
-	}
-	l.Plain(took.PadLeft(7)).Gap(1)
-	// What is left is shared: the event, then the states, then the actions.
-	left := l.Left()
-	event := stepEvent(m.term, s)
-	l.Plain(event.Truncate(min(max(left/3, 10), 24), "…").Pad(min(max(left/3, 10), 24))).Gap(1)
-	l.Plain(stepPath(m.term, m.theme, s))
-	if len(s.Actions) > 0 {
-		l.Put(m.theme.Dim, term.Spaces(2).Plus(joined(m.term, s.Actions)))
-	}
-	return l.String()
-}
-
-// stepEvent is a step's event, as far as it is known.
-func stepEvent(profile term.Profile, s tracefeed.Step) term.Text {
-	switch {
-	case s.KindUnknown:
-		return term.Lit("kind not recorded")
-	case s.EventKind == "":
-		return term.Lit("(no kind)")
-	}
-	return profile.SanitiseN(s.EventKind, 200)
-}
-
-// stepPath is from -> to.
-func stepPath(profile term.Profile, theme *paint.Theme, s tracefeed.Step) term.Text {
-	arrow := term.Spaces(1).Plus(theme.Arrow, term.Spaces(1))
-	name := func(p *string) term.Text {
-		switch {
-		case p == nil:
-			return term.Lit("(none)")
-		case *p == "":
-			return term.Lit("(half-way)")
-		}
-		return profile.SanitiseN(*p, 400)
-	}
-	if s.From == nil {
-		return theme.Arrow.Plus(term.Spaces(1), name(s.To))
-	}
-	if s.To != nil && *s.From == *s.To {
-		return name(s.To).Plus(term.Lit("  stays"))
-	}
-	return name(s.From).Plus(arrow, name(s.To))
+	return t.describe(m)
 }
 
 // traceless reports whether the selected execution has nothing to step through.
-func (t *tracePane) traceless() bool { return len(t.all) == 0 }
+func (t *tracePane) traceless() bool { return len(t.all) == 0 && len(t.rows) == 0 }
+
+func (t *tracePane) init() {
+	t.bar = filterBar{subject: query.Steps, changed: t.sift, drawn: t.touch, seen: t.words}
+}

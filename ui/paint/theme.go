@@ -21,7 +21,8 @@ type Theme struct {
 	ReadOnly, Writable                  Style
 	Tree                                treeview.Glyphs
 	Rule, RuleFocus, Wall, Mark, NoMark term.Text
-	FocusMark, Here, Arrow, Dot         term.Text
+	FocusMark, Here, Arrow, Dot, Gap    term.Text
+	Bars                                []term.Text // from low to high
 	Join                                Joints
 	Corners                             [4]term.Text // of a box: top left and right, bottom left and right
 }
@@ -40,7 +41,8 @@ func New(s Scheme, ascii bool) *Theme {
 		Tree: treeview.Unicode(),
 		Rule: term.Lit("─"), RuleFocus: term.Lit("━"), Wall: term.Lit("│"),
 		Mark: term.Lit("›"), NoMark: term.Lit(" "), FocusMark: term.Lit("▸"),
-		Here: term.Lit("◆"), Arrow: term.Lit("→"), Dot: term.Lit("·"),
+		Here: term.Lit("◆"), Arrow: term.Lit("→"), Dot: term.Lit("·"), Gap: term.Lit("░"),
+		Bars:    []term.Text{term.Lit("▁"), term.Lit("▂"), term.Lit("▃"), term.Lit("▄"), term.Lit("▅"), term.Lit("▆"), term.Lit("▇"), term.Lit("█")},
 		Join:    Joints{Left: term.Lit("┤"), Right: term.Lit("├"), Both: term.Lit("┼"), Down: term.Lit("┬")},
 		Corners: [4]term.Text{term.Lit("┌"), term.Lit("┐"), term.Lit("└"), term.Lit("┘")},
 	}
@@ -50,6 +52,7 @@ func New(s Scheme, ascii bool) *Theme {
 		t.Rule, t.RuleFocus, t.Wall = term.Lit("-"), term.Lit("="), term.Lit("|")
 		t.Mark, t.FocusMark = term.Lit(">"), term.Lit(">")
 		t.Here, t.Arrow, t.Dot = term.Lit("*"), term.Lit("->"), term.Lit("-")
+		t.Gap, t.Bars = term.Lit(":"), []term.Text{term.Lit("_"), term.Lit("="), term.Lit("#")}
 		plus := term.Lit("+")
 		t.Join, t.Corners = Joints{plus, plus, plus, plus}, [4]term.Text{plus, plus, plus, plus}
 	}
