@@ -282,7 +282,7 @@ func TestErrorsSayWhatToDoNext(t *testing.T) {
 func TestLosingTheStoreIsSaid(t *testing.T) {
 	d := open(t, seeded(t), 100, 30).shows("· live")
 	d.send(storeNews{Err: errors.New("gone"), Since: noon.Add(-time.Minute)})
-	d.says("cannot follow the store since 11:59:00: gone").shows("lost since 11:59:00")
+	d.says("cannot follow the store since 11:59:00: gone").shows("disconnected since 11:59:00")
 	d.send(storeNews{Since: noon.Add(-time.Minute)})
 	d.says("following the store again").shows("· live")
 }

@@ -147,8 +147,8 @@ func TestALockIsSaidAndEveryPaneRecoversByItself(t *testing.T) {
 	o.Executions, o.Trees = l, nil
 	d := open(t, o, 200, 60).advance(time.Second).shows("· live")
 	l.held = true
-	d.press("j", "j", "j").shows("locked by another process", "Outbox ?", "Spawns ?", "Timers ?", "cannot read").hides("· live", "0+", "Outbox 0")
-	d.advance(30 * time.Second).shows("locked by another process")
+	d.press("j", "j", "j").shows("waiting for a lock since 12:0", "Outbox ?", "Spawns ?", "Timers ?", "cannot read").hides("· live", "0+", "Outbox 0")
+	d.advance(30 * time.Second).shows("waiting for a lock since 12:0")
 	l.held = false
 	d.advance(lastRetry+time.Second).shows("· live", "›order-2", "Family · order-2", "SUSPENDED", "execution order-2", "[Outbox 1]", "no steps were recorded")
 	d.hides("cannot read", "lock", "reading…")
@@ -171,13 +171,13 @@ func TestALockIsSaidAndEveryPaneRecoversByItself(t *testing.T) {
 	d.shows("· live").advance(2 * time.Second).shows("waiting for the store").hides("· live")
 	d.now = d.now.Add(5 * time.Second)
 	d.run(cmd)
-	d.shows("locked by another process")
+	d.shows("waiting for a lock since 12:0")
 	l.held = false
 	d.advance(2*time.Second).shows("· live", "›order-1:Fulfilment.Picking:0", "execution order-1:Fulfilment.Picking:0").hides("cannot read", "reading…")
 
 	// At the start, too.
 	l.held = true
-	d = open(t, o, 200, 60).shows("locked by another process")
+	d = open(t, o, 200, 60).shows("waiting for a lock since 12:0")
 	l.held = false
 	d.advance(2*time.Second).shows("· live", "5 executions: ", "›order-1", "Family · order-1").hides("cannot read", "locked")
 }
@@ -362,5 +362,5 @@ func TestAReplacedFileSaysWhatOpensIt(t *testing.T) {
 	o.Info.Writable = false
 	d = open(t, o, 160, 40)
 	d.send(storeNews{Err: err, Since: noon})
-	d.shows("read-only · lost since 12:00:00", "(R tries again)")
+	d.shows("read-only · disconnected since 12:00:00", "(R tries again)")
 }

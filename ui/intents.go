@@ -116,6 +116,7 @@ func readIntents() []intent {
 		{ID: "goto", Keys: []string{"J"}, Short: "go to", Long: "to a session, an execution or a node of this session by its id", do: openGoto},
 		{ID: "suspend-program", Keys: []string{"ctrl+z", "Z s"}, Short: "shell", Long: "put the explorer in the background; fg brings it back",
 			do: func(*Model, string) tea.Cmd { return tea.Suspend }},
+		{ID: "hud", Keys: []string{"f12", "Z t"}, Short: "timings", Long: "show for a second at a time how long updates and drawing took, and how much the terminal was sent; again, hide it", do: toggleHUD},
 		{ID: "quit", Keys: []string{"q", "ctrl+c"}, Short: "quit", Foot: 12, Long: "leave", do: func(m *Model, _ string) tea.Cmd { return m.quit() }},
 	}
 }

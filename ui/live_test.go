@@ -204,3 +204,38 @@ func TestWhatChangesGlowsAndThenIsStill(t *testing.T) {
 		}
 	}
 }
+
+func TestTimingsAreShownWhileAsked(t *testing.T) {
+	o := seeded(t)
+	timer := &meter{}
+	d := openWith(t, o, config{meter: timer}, 140, 30).press("f12").shows("measuring")
+	began := timer.begin()
+	timer.updated(began)
+	timer.viewed(began)
+	timer.wrote(500)
+	d.advance(time.Second).shows("Update p50", "View p50", "1 messages/s", "500 bytes/s")
+	d.press("f12").hides("messages/s").shows("? help")
+	if !timer.begin().IsZero() {
+		t.Error("it still measures")
+	}
+}
+
+// A lock that another process holds is told of in the header, since when it is waited
+// for, whoever found it; and a store that is away.
+func TestTheHeaderSaysWhatIsWaitedFor(t *testing.T) {
+	f := openFed(t, seeded(t), config{}, 120, 30)
+	since := noon.Add(-time.Minute)
+	f.send(feedNews{Facts: []tracefeed.Fact{tracefeed.Disconnected{Since: since, Err: store.ErrBusy}}})
+	f.shows("waiting for a lock since 11:59:00").hides("cannot follow")
+	f.send(feedNews{Facts: []tracefeed.Fact{tracefeed.Connected{Since: since}}})
+	f.shows("· live").hides("following the store again")
+	f.send(feedNews{Facts: []tracefeed.Fact{tracefeed.Disconnected{Since: since.Add(-24 * time.Hour), Err: store.ErrStoreNotFound}}})
+	f.shows("disconnected since 2025-12-31 11:59", "not there any more")
+	f.send(feedNews{Facts: []tracefeed.Fact{tracefeed.Connected{Since: since}}})
+	f.shows("· live")
+	f.send(feedNews{Behind: 7, Since: since})
+	f.shows("behind since 11:59:00")
+	f.send(feedNews{})
+	f.press("l", "5", "space").shows("· live, trace paused")
+	f.press("space").shows("· live").hides("paused")
+}

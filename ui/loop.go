@@ -21,6 +21,7 @@ type loop struct {
 	// job is how the process is stopped and goes on, as far as the system has that.
 	job      jobControl
 	terminal handover
+	meter    *meter
 
 	err  error // why it ends, where nobody quit
 	dead bool  // the model panicked: nothing of it is called any more
@@ -169,7 +170,9 @@ func (l *loop) update(msg tea.Msg) (cmd tea.Cmd) {
 			cmd = l.end(term.Caught(v))
 		}
 	}()
+	began := l.meter.begin()
 	_, cmd = l.model.Update(msg)
+	l.meter.updated(began)
 	return l.guard(cmd)
 }
 
@@ -187,7 +190,9 @@ func (l *loop) View() (v tea.View) {
 			v = l.view
 		}
 	}()
+	began := l.meter.begin()
 	l.view = l.model.View()
+	l.meter.viewed(began)
 	return l.view
 }
 

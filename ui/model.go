@@ -98,6 +98,8 @@ type Model struct {
 	execute func(*exec.Cmd, tea.ExecCallback) tea.Cmd // gives the terminal to a program for a while
 	tick    tickState
 	glows   glowState
+	hud     hudState
+	meter   *meter
 	screen  screen
 }
 
@@ -126,6 +128,7 @@ type config struct {
 	// does.
 	execute func(*exec.Cmd, tea.ExecCallback) tea.Cmd
 	feed    *tracefeed.Feed
+	meter   *meter // of the loop; nil: none measures
 
 	settings   settings.Config
 	complaints []string     // about settings and keys
@@ -160,7 +163,7 @@ func newModel(ctx context.Context, c config) *Model {
 	if m.memory = c.memory; m.memory == nil {
 		m.memory = state.InMemory()
 	}
-	m.made, m.open = c, c.open
+	m.made, m.open, m.meter = c, c.open, c.meter
 	m.system.attach(c.driver)
 	m.splits.recall(m.memory)
 	m.mouse = c.settings.Mouse == nil || *c.settings.Mouse

@@ -113,13 +113,13 @@ func TestTheProgramShowsWhatOthersWriteAndIsSilentOtherwise(t *testing.T) {
 	must(t, o.Executions.Save(context.Background(), &store.Execution{ID: "order-2-from-elsewhere", DefinitionID: "shop", Status: store.Failed}))
 	p.waits("order-2-from-elsewhere")
 	p.waits("FAILED")
-	// Let what is under way end; then count.
+	// Let what is under way end, and what glows; then count.
 	quiet := func() int {
 		for {
 			before := len(p.out.String())
 			select {
 			case <-p.out.written:
-			case <-time.After(300 * time.Millisecond):
+			case <-time.After(2 * glowFor):
 			}
 			if after := len(p.out.String()); after == before {
 				return after

@@ -197,7 +197,7 @@ func (p *pty) plays(ctx context.Context, model tea.Model) <-chan error {
 		if model == nil {
 			done <- Run(ctx, o)
 		} else {
-			done <- o.play(ctx, context.WithoutCancel(ctx), model)
+			done <- o.play(ctx, context.WithoutCancel(ctx), model, nil)
 		}
 	}()
 	return done

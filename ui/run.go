@@ -78,15 +78,15 @@ func Run(ctx context.Context, o Options) error {
 	defer cancel() // abandons what the commands still wait for
 	c := o.config()
 	c.scheme, c.asks = scheme, asks
-	c.execute = execute
+	c.execute, c.meter = execute, &meter{}
 	e := newExplorer(ctx, c, o.Open, arrive(parent, o.Opened, o.Now))
-	return errors.Join(o.play(parent, ctx, e), e.end())
+	return errors.Join(o.play(parent, ctx, e, c.meter), e.end())
 }
 
 // play runs a model in the terminal until it quits or is told to end by a signal or
 // by asked. ctx is what it is made under.
-func (o Options) play(asked, ctx context.Context, model tea.Model) error {
-	l := &loop{model: model, answers: answers(o.Input), now: time.Now}
+func (o Options) play(asked, ctx context.Context, model tea.Model, meter *meter) error {
+	l := &loop{model: model, meter: meter, answers: answers(o.Input), now: time.Now}
 	opts := []tea.ProgramOption{
 		tea.WithContext(ctx), tea.WithEnvironment(o.Env), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler(),
 		tea.WithFilter(l.filter), tea.WithColorProfile(o.profile()),
@@ -99,7 +99,7 @@ func (o Options) play(asked, ctx context.Context, model tea.Model) error {
 		out = os.Stdout
 	}
 	if file, ok := out.(*os.File); ok && term.IsTerminal(file) {
-		l.terminal.out = &screenOut{File: file}
+		l.terminal.out = &screenOut{File: file, meter: meter}
 		out = l.terminal.out
 	}
 	p := tea.NewProgram(l, append(opts, tea.WithOutput(out))...)

@@ -1,14 +1,12 @@
 package ui
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"treering/internal/term"
-	"treering/store"
 	"treering/treeview"
 	"treering/ui/layout"
 	"treering/ui/paint"
@@ -80,7 +78,10 @@ func (m *Model) draw() string {
 	}
 	if s.drawn != s.barRev {
 		said, rest := m.statusLines(m.width)
-		if rest == "" {
+		switch {
+		case m.hud.on:
+			rest = m.hudLine(m.width)
+		case rest == "":
 			rest = m.keysLine(m.width)
 		}
 		bars := [3]string{m.headerLine(m.width), said, rest}
@@ -263,26 +264,7 @@ func (m *Model) headerLine(w int) string {
 	if m.info.Writable {
 		mode, style = term.Lit("writable"), t.Writable
 	}
-	live, liveStyle := term.Lit("live"), t.Good
-	switch {
-	case m.live.off:
-		live, liveStyle = term.Lit("not followed, "+m.keyFor("reload")+" reads"), t.Warn
-	case m.replaced(m.live.err):
-		live, liveStyle = term.Lit("replaced, "+m.keyFor("stores")+" opens it"), t.Error
-	case m.live.err != nil:
-		live, liveStyle = term.Lit("lost since "+m.live.lost.In(m.zone).Format("15:04:05")), t.Error
-	case m.again.err != nil && errors.Is(m.again.err, store.ErrBusy):
-		live, liveStyle = term.Lit("locked by another process"), t.Error
-		if w < 70 {
-			live = term.Lit("locked")
-		}
-	case m.again.err != nil:
-		live, liveStyle = term.Lit("not all is read"), t.Error
-	case m.system.driver != nil && !m.again.slow:
-		live, liveStyle = m.system.word(t)
-	case m.again.slow:
-		live, liveStyle = term.Lit("waiting for the store"), t.Warn
-	}
+	live, liveStyle := m.liveWord(w)
 	// How it is open is said whatever the width; what is open as far as there is room.
 	room := w - mode.Width() - live.Width() - 5
 	l := paint.NewLine(w, "").Gap(1)

@@ -14,17 +14,20 @@ import (
 type screenOut struct {
 	*os.File
 	writes atomic.Int64
+	meter  *meter
 }
 
 // Write implements io.Writer.
 func (s *screenOut) Write(b []byte) (int, error) {
 	s.writes.Add(1)
+	s.meter.wrote(len(b))
 	return s.File.Write(b)
 }
 
 // WriteString implements io.StringWriter.
 func (s *screenOut) WriteString(text string) (int, error) {
 	s.writes.Add(1)
+	s.meter.wrote(len(text))
 	return s.File.WriteString(text)
 }
 

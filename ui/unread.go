@@ -21,10 +21,12 @@ const (
 // tells of its end.
 type retryState struct {
 	err     error // what the header tells of
+	since   time.Time
 	pending bool
 	wait    time.Duration
 	asked   bool // somebody wants to know: what fails is said, though it was said before
 
+	asking  time.Time
 	slow    bool // what is being read gave no answer for a while
 	mark    int  // of what is being read
 	gen     int
@@ -100,6 +102,10 @@ func (m *Model) retry() tea.Cmd {
 		}
 	}
 	if (failed == nil) != (r.err == nil) || failed != nil && errors.Is(failed, store.ErrBusy) != errors.Is(r.err, store.ErrBusy) {
+		r.since = m.now()
+		if r.slow {
+			r.since = r.asking // it was waited for since then
+		}
 		m.screen.bars()
 	}
 	r.err = failed
@@ -148,6 +154,7 @@ func (m *Model) watch() tea.Cmd {
 		return nil
 	}
 	gen := r.gen
+	r.asking = m.now()
 	return m.later(slowAfter, func(m *Model) tea.Cmd {
 		if m.again.gen == gen {
 			m.again.slow = true
