@@ -27,13 +27,14 @@ type marks struct {
 type place uint64
 
 const (
-	bufferBits = 15 // a buffer has 32 KiB, or one id that is longer
-	bufferSize = 1 << bufferBits
-	placeBits  = 40 // a terabyte of ids
-	placeMask  = 1<<placeBits - 1
-	tagMask    = 1<<(64-placeBits) - 1
-	minGroups  = 1
-	perGroup   = 8
+	firstBuffer = 64 // bytes: most executions have few ids
+	bufferBits  = 15 // a buffer has at most 32 KiB, or one id that is longer
+	bufferSize  = 1 << bufferBits
+	placeBits   = 40 // a terabyte of ids
+	placeMask   = 1<<placeBits - 1
+	tagMask     = 1<<(64-placeBits) - 1
+	minGroups   = 1
+	perGroup    = 8
 
 	ones, highs = 0x0101010101010101, 0x8080808080808080
 )
@@ -70,17 +71,17 @@ func (m *marks) put(at int, hash, slot uint64) {
 // is made of others.
 func byteOf(hash uint64) uint64 { return 0x80 | hash>>57 }
 
-// keep puts id behind the others. What was kept is not moved again once it fills a
-// buffer.
+// keep puts id behind the others. What was kept is never moved: a full buffer is
+// followed by one of twice its size, up to a bound.
 func (m *marks) keep(id string) place {
 	size := len(id) + binary.MaxVarintLen64
 	last := len(m.ids) - 1
-	switch {
-	case last < 0:
-		m.ids = append(m.ids, nil) // grows with its ids: most executions have few
-		last = 0
-	case len(m.ids[last])+size > bufferSize:
-		m.ids = append(m.ids, make([]byte, 0, max(bufferSize, size)))
+	if last < 0 || len(m.ids[last])+size > cap(m.ids[last]) {
+		room := firstBuffer
+		if last >= 0 {
+			room = min(2*cap(m.ids[last]), bufferSize)
+		}
+		m.ids = append(m.ids, make([]byte, 0, max(room, size)))
 		last++
 	}
 	buffer := m.ids[last]

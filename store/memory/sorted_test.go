@@ -2,6 +2,7 @@ package memory
 
 import (
 	"cmp"
+	"fmt"
 	"hash/maphash"
 	"slices"
 	"strconv"
@@ -109,6 +110,61 @@ func TestMarksAgainstAModel(t *testing.T) {
 			t.Fatalf("mark %d of the larger table", i)
 		}
 	}
+}
+
+// BenchmarkMarks sets the marks of 64 executions beside as many maps: 3000 ids are
+// added to each, or one is asked for that is not there.
+func BenchmarkMarks(b *testing.B) {
+	const owners, each = 64, 3000
+	seed := maphash.MakeSeed()
+	ids, others := make([]string, owners*each), make([]string, owners*each)
+	for i := range ids {
+		ids[i], others[i] = fmt.Sprintf("event-%026d", i), fmt.Sprintf("event-%026d", len(ids)+i)
+	}
+	add := func(id string, m *marks) { m.add(seed, maphash.String(seed, id), id) }
+	b.Run("add", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			all := make([]marks, owners)
+			for i, id := range ids {
+				add(id, &all[i%owners])
+			}
+		}
+	})
+	b.Run("add to maps", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			all := make([]map[string]struct{}, owners)
+			for i, id := range ids {
+				if all[i%owners] == nil {
+					all[i%owners] = map[string]struct{}{}
+				}
+				all[i%owners][id] = struct{}{}
+			}
+		}
+	})
+	all, maps := make([]marks, owners), make([]map[string]struct{}, owners)
+	for i, id := range ids {
+		add(id, &all[i%owners])
+		if maps[i%owners] == nil {
+			maps[i%owners] = map[string]struct{}{}
+		}
+		maps[i%owners][id] = struct{}{}
+	}
+	b.Run("absent", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			if all[i%owners].has(seed, others[i%len(others)]) {
+				b.Fatal("found")
+			}
+		}
+	})
+	b.Run("absent from maps", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			if _, found := maps[i%owners][others[i%len(others)]]; found {
+				b.Fatal("found")
+			}
+		}
+	})
 }
 
 func TestRingAgainstAModel(t *testing.T) {
