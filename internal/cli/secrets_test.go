@@ -10,9 +10,9 @@ import (
 // Whatever is refused, and wherever the locator was given: its password is not told.
 func TestPasswordsAreNotTold(t *testing.T) {
 	for _, locator := range []string{
-		"redis://ana:hunter2@cache.invalid/1",
-		"rediss://:hunter2@cache.invalid",
-		"rqlite://ana:hunter2@one.invalid,two.invalid",
+		"redis://ana:hunter2@127.0.0.1:1/1",
+		"rediss://:hunter2@127.0.0.1:1",
+		"rqlite://ana:hunter2@127.0.0.1:1,127.0.0.1:2",
 		"postgres://ana:hun/ter2@127.0.0.1:1/shop?connect_timeout=1",
 		"postgres://ana:%68unter2@127.0.0.1:port/shop",
 		"postgres://127.0.0.1:1/shop?user=ana&password=hunter2&connect_timeout=1",

@@ -3,8 +3,6 @@ package locate
 import (
 	"context"
 	"errors"
-
-	"treering/store"
 )
 
 // server is what an open store on a server tells of itself.
@@ -14,11 +12,6 @@ type server interface {
 	// Count counts the executions of every set and the live sessions; sessions is nil
 	// where there are no tables for them.
 	Count(ctx context.Context) (sets []Set, sessions *int64, err error)
-}
-
-// notBuilt is the answer for a kind of server that this version does not open.
-func notBuilt(t target) error {
-	return &LocatorError{"", t.server + " stores are not built yet: this version does not open them", store.ErrNotBuilt}
 }
 
 // withoutSecrets is an error that says what err says with the credentials of the
