@@ -77,8 +77,9 @@ func SummaryOfBlob(id, data string) Summary {
 	if !q.read(id, "", 0, data) {
 		definitionID, version, err := ownColumns(data)
 		s := slowSummary(id, definitionID, version, data)
-		if err != nil && s.Bad == nil {
+		if err != nil {
 			s.Bad = &RowError{Table: "executions", Key: id, Err: err, Raw: []byte(data)}
+			s.Drift = nil // from what could not be read
 		}
 		return s
 	}

@@ -31,15 +31,15 @@ var ErrCluster = errors.New("not in a Redis Cluster")
 // [store.ErrBusy] and [store.ErrNotAStore], or none, and the cause.
 type ServerError struct {
 	Addr   string
-	Reason string // what is wrong, with the next step
-	Since  time.Time
-	Kind   error // nil for an answer that is not known
-	Err    error // as it came
+	Reason string    // what is wrong, with the next step
+	Since  time.Time // of the first failure in a row; zero: it is no matter of the connection
+	Kind   error     // nil for an answer that is not known
+	Err    error     // as it came
 }
 
 func (e *ServerError) Error() string {
 	text := fmt.Sprintf("redis %s: %s", e.Addr, e.Reason)
-	if !e.Since.IsZero() {
+	if !e.Since.IsZero() && time.Since(e.Since) > time.Second {
 		text += " (since " + e.Since.Format(time.TimeOnly) + ")"
 	}
 	return text
@@ -76,8 +76,8 @@ var answers = []struct {
 	{"CLUSTERDOWN", "its cluster is down", store.ErrBusy},
 	{"WRONGTYPE", "a key of that name is of another type, so it is not harel's", store.ErrNotAStore},
 	{"ERR max number of clients", "it has as many clients as it takes", store.ErrBusy},
-	{"ERR DB index is out of range", "it has no database of that number", store.ErrStoreNotFound},
-	{"ERR invalid DB index", "it has no database of that number", store.ErrStoreNotFound},
+	{"ERR DB index is out of range", "it has no database of that number", store.ErrNotAStore},
+	{"ERR invalid DB index", "it has no database of that number", store.ErrNotAStore},
 	{"ERR invalid password", "the password is wrong", ErrDenied},
 	{"ERR AUTH", "it does not take that user or password", ErrDenied},
 }

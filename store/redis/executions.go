@@ -66,10 +66,16 @@ func (e *executions) LoadForEvent(ctx context.Context, id, eventID string) (*sto
 	got, err := read(ctx, e.db, func(ctx context.Context) (loaded, error) {
 		var blob *goredis.StringCmd
 		var mark *goredis.BoolCmd
-		_, err := e.db.client.TxPipelined(ctx, func(p goredis.Pipeliner) error {
+		ask := func(p goredis.Pipeliner) error {
 			blob, mark = p.Get(ctx, e.keys.exe(id)), p.SIsMember(ctx, e.keys.processed(id), eventID)
 			return nil
-		})
+		}
+		_, err := e.db.client.TxPipelined(ctx, ask)
+		if strings.HasPrefix(redisAnswer(err), "OOM") || strings.HasPrefix(redisAnswer(err), "EXECABORT") {
+			// With its memory full a server refuses transactions, even to read. In this order a
+			// commit between the two can only make an event seem processed that is.
+			_, err = e.db.client.Pipelined(ctx, ask)
+		}
 		if err != nil && redisAnswer(err) == "" && err != goredis.Nil { //nolint:errorlint // the library returns it as it is
 			return loaded{}, err
 		}
@@ -99,7 +105,7 @@ func (e *executions) ReadTrace(ctx context.Context, id string) ([]store.TraceEnt
 	return read(ctx, e.db, func(ctx context.Context) ([]store.TraceEntry, error) {
 		var list *goredis.StringSliceCmd
 		var next *goredis.StringCmd
-		_, err := e.db.client.TxPipelined(ctx, func(p goredis.Pipeliner) error {
+		_, err := e.db.client.Pipelined(ctx, func(p goredis.Pipeliner) error {
 			list, next = p.LRange(ctx, e.keys.trace(id), 0, -1), p.Get(ctx, e.keys.traceSeq(id))
 			return nil
 		})

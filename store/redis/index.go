@@ -50,6 +50,10 @@ type index struct {
 	took      time.Duration
 }
 
+// rested reports whether the last scan was long enough ago for another one in the
+// background. It is called with the lock held.
+func (x *index) rested() bool { return time.Since(x.ended) > max(scanEvery, scanShare*x.took) }
+
 // wait waits for a scan that is under way.
 func (x *index) wait() { x.scans.Wait() }
 
@@ -137,7 +141,7 @@ func (e *executions) current(ctx context.Context) ([]string, error) {
 			if !done {
 				continue // it was under way already and may have missed something
 			}
-		case stale && !mine && time.Since(x.ended) > max(scanEvery, scanShare*x.took):
+		case stale && !mine && x.rested():
 			x.run(e)
 			x.mu.Unlock()
 		default:
@@ -293,22 +297,28 @@ func (x *index) renew(ctx context.Context, e *executions) error {
 const keptBirths = 10_000
 
 // births reads the last ids that were inserted, n of them and some more, and how many
-// there were in all, at one moment.
+// there were in all, at one moment: the number is the same before and after.
 func (e *executions) births(ctx context.Context, n int64) (ids []string, counted int64, err error) {
-	var born *goredis.StringCmd
-	var list *goredis.StringSliceCmd
-	if _, err := e.db.client.TxPipelined(ctx, func(p goredis.Pipeliner) error {
-		born = p.Get(ctx, e.keys.born)
-		list = p.LRange(ctx, e.keys.births, -(n + 64), -1)
-		return nil
-	}); err != nil && err != goredis.Nil { //nolint:errorlint // the library returns it as it is
-		return nil, 0, err
+	for {
+		var before, after *goredis.StringCmd
+		var list *goredis.StringSliceCmd
+		if _, err := e.db.client.Pipelined(ctx, func(p goredis.Pipeliner) error {
+			before = p.Get(ctx, e.keys.born)
+			list = p.LRange(ctx, e.keys.births, -(n + 64), -1)
+			after = p.Get(ctx, e.keys.born)
+			return nil
+		}); err != nil && err != goredis.Nil { //nolint:errorlint // the library returns it as it is
+			return nil, 0, err
+		}
+		if before.Val() != after.Val() {
+			continue
+		}
+		counted, err = strconv.ParseInt(after.Val(), 10, 64)
+		if err != nil {
+			return nil, 0, nil //nolint:nilerr // it was deleted meanwhile: nothing was born
+		}
+		return list.Val(), counted, nil
 	}
-	counted, err = strconv.ParseInt(born.Val(), 10, 64)
-	if err != nil {
-		return nil, 0, nil //nolint:nilerr // it was deleted meanwhile: nothing was born
-	}
-	return list.Val(), counted, nil
 }
 
 // merge joins two sorted lists of ids, each id once.

@@ -193,7 +193,7 @@ func (e *executions) timersAfter(ctx context.Context, after *spot, n int) (timer
 func (e *executions) rankOf(ctx context.Context, after spot) (int64, error) {
 	var rank *goredis.IntCmd
 	var score *goredis.FloatCmd
-	_, err := e.db.client.TxPipelined(ctx, func(p goredis.Pipeliner) error {
+	_, err := e.db.client.Pipelined(ctx, func(p goredis.Pipeliner) error {
 		rank, score = p.ZRank(ctx, e.keys.timers, after.member), p.ZScore(ctx, e.keys.timers, after.member)
 		return nil
 	})

@@ -212,7 +212,7 @@ func (t *trees) sessionsAfter(ctx context.Context, after string, n int) ([]*stor
 	var records *goredis.SliceCmd
 	var clock *goredis.TimeCmd
 	skew := t.skew()
-	if _, err := t.db.client.TxPipelined(ctx, func(p goredis.Pipeliner) error {
+	if _, err := t.db.client.Pipelined(ctx, func(p goredis.Pipeliner) error {
 		records, clock = p.HMGet(ctx, t.keys.records, ids...), p.Time(ctx)
 		return nil
 	}); err != nil {

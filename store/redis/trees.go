@@ -127,8 +127,7 @@ func (t *trees) Session(ctx context.Context, id string) (store.SessionInfo, erro
 	})
 }
 
-// look is what one moment knows of a tree: what else is asked in the same
-// transaction is of it.
+// look is what is asked about a tree.
 type look struct {
 	record *goredis.StringCmd
 	clock  *goredis.TimeCmd
@@ -168,18 +167,20 @@ func (t *trees) find(ctx context.Context, id string) (record, error) {
 	return t.findWith(ctx, id, nil)
 }
 
-// findWith asks more in the same transaction. What it asks may fail by itself, and by
-// being absent.
+// findWith asks more in the same request, and for the tree last: nodes never change, so
+// what was read before is of the tree, if that is still there under the same number. A
+// transaction would say no more, and a server whose memory is full refuses those, even
+// to read. What is asked may fail by itself, and by being absent.
 func (t *trees) findWith(ctx context.Context, id string, more func(goredis.Pipeliner)) (record, error) {
 	if store.CheckID("session id", id) != nil {
 		return record{}, noSession(id)
 	}
 	var l look
-	_, err := t.db.client.TxPipelined(ctx, func(p goredis.Pipeliner) error {
-		l = t.ask(ctx, p, id)
+	_, err := t.db.client.Pipelined(ctx, func(p goredis.Pipeliner) error {
 		if more != nil {
 			more(p)
 		}
+		l = t.ask(ctx, p, id)
 		return nil
 	})
 	if err != nil && err != goredis.Nil && redisAnswer(err) == "" { //nolint:errorlint // the library returns it as it is

@@ -48,13 +48,16 @@ func (d *DB) ChangeToken(ctx context.Context) (string, error) {
 	})
 }
 
-// grown marks a token of which no scan in the background has seen the state yet: what
-// that finds moves the token again.
+// grown marks a token of which no scan in the background has seen the state yet, and has
+// one begin in its turn: what that finds moves the token again.
 func (d *DB) grown(token string) string {
 	d.ids.mu.Lock()
 	defer d.ids.mu.Unlock()
 	if !d.ids.large || d.ids.token == token {
 		return token
+	}
+	if d.ids.rested() {
+		d.ids.run(d.executions)
 	}
 	return token + "." + strconv.Itoa(d.ids.completed)
 }
