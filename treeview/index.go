@@ -22,6 +22,7 @@ type Entry struct {
 	Parent *string // nil: a root
 	Kind   string
 	Title  string // the first [MaxTitle] code points are kept
+	Aside  bool   // see [Index.SetAside]
 }
 
 // EntryOf is the entry of a session tree's node.
@@ -35,7 +36,7 @@ func EntryOfOutline(o store.Outline) Entry {
 	if title == "" {
 		title = store.Node{ID: o.ID, Kind: o.Kind}.Title()
 	}
-	return Entry{ID: o.ID, Parent: o.ParentID, Kind: o.Kind, Title: title}
+	return Entry{ID: o.ID, Parent: o.ParentID, Kind: o.Kind, Title: title, Aside: o.FalseFork}
 }
 
 // Order says how siblings are arranged.
@@ -99,6 +100,9 @@ type Index struct {
 	disputes map[dispute]struct{}
 	others   map[int32]int
 
+	aside  Set // stored as branches, and none
+	asides int
+
 	count, heads int
 	version      uint64 // changes with every entry
 	partial      bool
@@ -131,6 +135,9 @@ func New(order Order) *Index {
 func (x *Index) Add(e Entry) (r Ref, added bool) {
 	x.version++
 	n := x.intern(e.ID, firstRunes(e.Title, MaxTitle))
+	if e.Aside {
+		x.SetAside(Ref(n), true)
+	}
 	if x.flags[n]&known != 0 {
 		if !x.namesParent(n, e.Parent) {
 			x.dispute(n, e.Parent)

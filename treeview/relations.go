@@ -8,8 +8,40 @@ func (x *Index) Parent(r Ref) Ref { return Ref(x.links[r].parent) }
 // Root returns the root that the node hangs below, itself if it is one.
 func (x *Index) Root(r Ref) Ref { return Ref(x.fragment(int32(r))) }
 
-// Forked reports whether the node has more than one child.
-func (x *Index) Forked(r Ref) bool { return x.links[r].first != x.links[r].last }
+// Forked reports whether the node has more than one child that is a branch.
+func (x *Index) Forked(r Ref) bool {
+	return x.links[r].first != x.links[r].last && (x.asides == 0 || x.CountBranches(r, 2) > 1)
+}
+
+// SetAside says of a node whether it is stored as a branch and is none: the answer of a
+// tool beside the one that the conversation goes on from.
+func (x *Index) SetAside(r Ref, aside bool) {
+	if x.aside.Has(r) == aside {
+		return
+	}
+	x.version++
+	if aside {
+		x.asides++
+		x.aside.Add(r)
+		return
+	}
+	x.asides--
+	x.aside.Remove(r)
+}
+
+// Aside reports what SetAside said.
+func (x *Index) Aside(r Ref) bool { return x.asides > 0 && x.aside.Has(r) }
+
+// CountBranches counts the children of r that are branches, up to limit.
+func (x *Index) CountBranches(r Ref, limit int) int {
+	n := 0
+	for c := x.links[r].first; c != 0 && n < limit; c = x.links[c].next {
+		if !x.Aside(Ref(c)) {
+			n++
+		}
+	}
+	return n
+}
 
 // Leaf reports whether the node has no children.
 func (x *Index) Leaf(r Ref) bool { return x.links[r].first == 0 }
@@ -98,6 +130,9 @@ func (s Relations) IsAncestor(a, b int32) bool { return s.x.IsAncestor(Ref(a), R
 
 // Depth is [Index.Depth].
 func (s Relations) Depth(ref int32) int { return s.x.Depth(Ref(ref)) }
+
+// Aside is [Index.Aside].
+func (s Relations) Aside(ref int32) bool { return s.x.Aside(Ref(ref)) }
 
 // ChildCount counts the children of a node.
 func (s Relations) ChildCount(ref int32) int { return s.x.CountChildren(Ref(ref), s.x.Size()) }

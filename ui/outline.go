@@ -2,6 +2,8 @@ package ui
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 
 	"treering/internal/term"
@@ -12,12 +14,17 @@ import (
 // outlines is what is kept of a tree whose store tells titles without reading data:
 // what a row says besides.
 type outlines struct {
-	from   store.Outliner // nil: the store reads whole nodes
-	flags  []uint8        // by treeview.Ref
+	from   store.Outliner  // nil: the store reads whole nodes
+	early  store.Previewer // nil: the store lists nothing before it has read all
+	flags  []uint8         // by treeview.Ref
 	labels map[treeview.Ref][]string
 	active treeview.Ref // the head that its program would go on from; 0 none
 	strict bool         // the cursor is where somebody put it
 	bad    warnings
+
+	reading store.Reading // how far the store has read the session
+	tree    string        // the Tree of the last marks
+	upto    int           // and their Upto
 }
 
 const (
@@ -43,6 +50,7 @@ func orderOf(ts store.TreeStore) treeview.Order {
 func (o *outlines) begin(ts store.TreeStore) {
 	*o = outlines{}
 	o.from, _ = ts.(store.Outliner)
+	o.early, _ = ts.(store.Previewer)
 }
 
 // page reads one page of a tree: its outline where the store has one.
@@ -55,7 +63,13 @@ func (o outlines) page(ctx context.Context, ts store.TreeStore, id string, out *
 		}
 		return page.Next, err
 	}
-	page, err := o.from.ListOutline(ctx, id, req)
+	page, err := store.Page[store.Outline]{}, error(nil)
+	if o.early != nil {
+		page, out.reading, err = o.early.PreviewOutline(ctx, id, req)
+		out.before = out.before || !out.reading.Whole && err == nil
+	} else {
+		page, err = o.from.ListOutline(ctx, id, req)
+	}
 	for _, n := range page.Items {
 		out.entries = append(out.entries, treeview.EntryOfOutline(n))
 		out.outlines = append(out.outlines, n)
@@ -92,6 +106,48 @@ func (o *outlines) flag(r treeview.Ref, f uint8) bool {
 	return int(r) < len(o.flags) && o.flags[r]&f != 0
 }
 
+// mark takes over what may change without a new node. It reports whether anything did.
+func (o *outlines) mark(x *treeview.Index, m *store.Marks) (changed bool) {
+	if m == nil {
+		return false
+	}
+	active, _ := x.Find(m.Active)
+	if m.Active == "" {
+		active = 0
+	}
+	changed = active != o.active || len(m.Forks) > 0 || !maps.EqualFunc(o.labels, o.labelled(x, m), slices.Equal[[]string])
+	o.active, o.labels, o.tree, o.upto = active, o.labelled(x, m), m.Tree, m.Upto
+	for _, f := range m.Forks {
+		if r, ok := x.Find(f.ID); ok {
+			x.SetAside(r, f.False)
+		}
+	}
+	if r, ok := x.Find(m.Root.ID); ok && x.Title(r) != m.Root.Title && m.Root.ParentID == nil {
+		x.Add(treeview.EntryOfOutline(m.Root))
+		changed = true
+	}
+	return changed
+}
+
+func (o *outlines) labelled(x *treeview.Index, m *store.Marks) map[treeview.Ref][]string {
+	labels := make(map[treeview.Ref][]string, len(m.Labels))
+	for id, names := range m.Labels {
+		if r, ok := x.Find(id); ok {
+			labels[r] = names
+		}
+	}
+	return labels
+}
+
+// marks reads them; nil where the store has none.
+func (o outlines) marks(ctx context.Context, id string) (*store.Marks, error) {
+	if o.early == nil {
+		return nil, nil
+	}
+	m, err := o.early.Marks(ctx, id, o.upto)
+	return &m, err
+}
+
 // names are the labels that are stored with a node, the active head first, and then
 // the explorer's own names.
 func (o *outlines) names(m *Model, r treeview.Ref) term.Text {
@@ -124,6 +180,9 @@ func (m *Model) warningsOf() func(ctx context.Context, id string) (warnings, err
 // moved reports whether nodes that were read before hang elsewhere now: a parent has
 // come that was not there, or the first link of a file without any.
 func (o *outlines) moved(x *treeview.Index, bad warnings) bool {
+	if o.early != nil {
+		return false // the marks say it
+	}
 	if x.Duplicates() > 0 {
 		return true
 	}
@@ -146,4 +205,12 @@ func (m *Model) sessionTitle(id string) (title, project term.Text) {
 		title = m.term.SanitiseN(h.Title, treeview.MaxTitle)
 	}
 	return title, m.term.Sanitise(h.Project)
+}
+
+// progress says how far a session was read.
+func (o *outlines) progress() string {
+	if r := o.reading; !r.Whole && r.Size > 0 {
+		return fmt.Sprintf("reading %d%%… ", min(100*r.Done/r.Size, 99))
+	}
+	return "reading… "
 }

@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
+	"treering/internal/testfiles"
 	"treering/store/locate"
 )
 
@@ -88,4 +92,63 @@ func TestNodesOfAnotherProgramMove(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A head that moves without a new node is seen.
+func TestAHeadThatMoves(t *testing.T) {
+	path := testfiles.Copy(t, "contree-cli.db")
+	db, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	must(t, err)
+	defer func() { must(t, db.Close()) }()
+	exec := func(query string) {
+		t.Helper()
+		must(t, sqlitex.ExecuteTransient(db, query, nil))
+	}
+	var key, branch string
+	must(t, sqlitex.ExecuteTransient(db, `SELECT s.session_key, b.branch_name FROM session_state s JOIN session_branches b ON b.session_key = s.session_key
+		WHERE b.branch_name <> s.active_branch AND b.history_id NOT IN (SELECT history_id FROM session_branches a WHERE a.session_key = s.session_key AND a.branch_name = s.active_branch)
+		ORDER BY 1, 2 LIMIT 1`, &sqlitex.ExecOptions{ResultFunc: func(row *sqlite.Stmt) error {
+		key, branch = row.ColumnText(0), row.ColumnText(1)
+		return nil
+	}}))
+	o, err := locate.Open(t.Context(), path, locate.Options{})
+	must(t, err)
+	d := open(t, o, 160, 45)
+	for d.m.tree.of.id != key {
+		was := d.m.tree.of.id
+		if d.press("1", "down"); d.m.tree.of.id == was {
+			t.Fatalf("no session %q", key)
+		}
+	}
+	x := d.m.tree.widget.Index()
+	before := x.ID(d.m.tree.told.active)
+	exec(fmt.Sprintf("UPDATE session_state SET active_branch = '%s' WHERE session_key = '%s'", branch, key))
+	d.changed()
+	after := d.m.tree.widget.Index().ID(d.m.tree.told.active)
+	if before == after || !slices.Contains(d.m.tree.told.labels[d.m.tree.told.active], branch) {
+		t.Errorf("the head was %s and is %s, of %q", before, after, d.m.tree.told.labels)
+	}
+	d.shows("[head] [" + branch[:8])
+}
+
+// Answers of tools that ran at once are no branches: neither in the rows nor for the
+// filter that asks for those.
+func TestFalseForks(t *testing.T) {
+	line := func(kind, id, parent, content string) string {
+		return fmt.Sprintf(`{"type":%q,"uuid":%q,"parentUuid":%s,"sessionId":"S","timestamp":"2026-03-01T10:00:00.000Z","message":{"role":%q,"content":%s}}`, kind, id, parent, kind, content)
+	}
+	path := filepath.Join(t.TempDir(), "5f6d1f2e-0000-4000-8000-000000000001.jsonl")
+	call := `[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"make"}}]`
+	answer := `[{"type":"tool_result","tool_use_id":"t","content":"done"}]`
+	must(t, os.WriteFile(path, []byte(strings.Join([]string{
+		line("user", "u1", "null", `"begin"`), line("assistant", "a1", `"u1"`, call), line("user", "r1", `"a1"`, answer), line("assistant", "a2", `"a1"`, call),
+		line("user", "r2", `"a2"`, answer), line("user", "u2", `"r2"`, `"one way"`), line("user", "u3", `"r2"`, `"the other way"`),
+	}, "\n")+"\n"), 0o600))
+	o, err := locate.Open(t.Context(), path, locate.Options{})
+	must(t, err)
+	d := open(t, o, 120, 40)
+	if n := strings.Count(d.screen(), "2 branches"); n != 1 {
+		t.Errorf("%d rows have branches", n)
+	}
+	d.press("2", "/").typed("forks()").shows("1 of 7").press("esc")
 }

@@ -98,7 +98,10 @@ type nodesRead struct {
 	// with the session.
 	outlines []store.Outline
 	bad      warnings
-	from     string // cursor of the last page in it
+	reading  store.Reading // how far the store has read the session
+	before   bool          // something was listed before it had read all
+	marks    *store.Marks  // with the last page, where the store has them
+	from     string        // cursor of the last page in it
 	next     string
 	tail     bool // the pages behind what was read already
 	info     *store.SessionInfo
@@ -130,7 +133,9 @@ func readNodes(m *Model, id string, out nodesRead, pages int) tea.Cmd {
 			}
 			out.from, out.next = out.next, next
 			if out.next == "" {
-				out.bad, out.err = wrong(ctx, id)
+				if out.bad, out.err = wrong(ctx, id); out.err == nil {
+					out.marks, out.err = told.marks(ctx, id)
+				}
 				break
 			}
 		}
@@ -163,12 +168,13 @@ func (r nodesRead) apply(m *Model) tea.Cmd {
 		t.touch()
 		m.trail.touch()
 	}
-	t.last = r.from
+	t.last, t.told.reading = r.from, r.reading
 	var next tea.Cmd
 	switch {
 	case r.next != "":
 		next = readNodes(m, t.of.id, r, pagesAhead)
-	case t.told.from != nil && (r.tail && int64(x.Len()) < t.expect || t.told.moved(x, r.bad)):
+	case t.told.from != nil && (r.tail && int64(x.Len()) < t.expect || r.before && r.reading.Moved || t.told.moved(x, r.bad)),
+		r.marks != nil && t.told.tree != "" && t.told.tree != r.marks.Tree:
 		return t.reopen(m)
 	case r.tail && int64(x.Len()) < t.expect:
 		r.tail = false // next is "": from the beginning
@@ -177,6 +183,7 @@ func (r nodesRead) apply(m *Model) tea.Cmd {
 		t.req.ends(r.gen)
 		x.SetPartial(false)
 		t.loading, t.told.bad = false, r.bad
+		t.told.mark(x, r.marks)
 		m.screen.bars()
 		t.aim()
 		t.widget.Settle()
@@ -285,6 +292,8 @@ type grown struct {
 	info  store.SessionInfo
 	nodes int64
 	same  bool // the nodes on the screen are still those in the store
+	marks *store.Marks
+	bad   warnings // where there are marks
 	err   error
 }
 
@@ -292,7 +301,7 @@ type grown struct {
 // one by one, so a tree of as many nodes with the same root is the same tree.
 func (t *treePane) lookForGrowth(m *Model) tea.Cmd {
 	ctx, gen := t.look.begin(m.ctx)
-	ts, id := m.ts, t.of.id
+	ts, id, told, wrong := m.ts, t.of.id, t.told, m.warningsOf()
 	var probe []string
 	x := t.widget.Index()
 	for _, r := range t.widget.Visible() {
@@ -318,6 +327,11 @@ func (t *treePane) lookForGrowth(m *Model) tea.Cmd {
 		}
 		for _, n := range nodes {
 			out.same = out.same && n != nil
+		}
+		if out.marks, out.err = told.marks(ctx, id); out.err == nil && out.marks != nil {
+			out.same = out.same && (told.tree == "" || told.tree == out.marks.Tree)
+			out.nodes = out.marks.Nodes
+			out.bad, out.err = wrong(ctx, id)
 		}
 		return out
 	}
@@ -351,6 +365,15 @@ func (g grown) apply(m *Model) tea.Cmd {
 			x.SetPartial(false)
 			t.widget.Settle()
 			t.touch()
+		}
+		if t.told.mark(t.widget.Index(), g.marks) {
+			t.widget.Grow()
+			t.touch()
+			m.trail.touch()
+		}
+		if g.marks != nil && g.bad.count != t.told.bad.count {
+			t.told.bad = g.bad
+			m.screen.bars()
 		}
 		if t.pace.end(m.now()) {
 			return t.reload(m)

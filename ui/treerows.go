@@ -18,7 +18,7 @@ func (t *treePane) title(m *Model) (name, note term.Text) {
 		note = nodes.Plus(term.Lit(", "), countText(x.Heads(), "head", "heads"))
 		rest := term.Text{}
 		if t.loading {
-			note = term.Lit("reading… ").Plus(note)
+			note = term.Lit(t.told.progress()).Plus(note)
 		}
 		if t.info != nil && t.info.ExpiresAt != nil {
 			if left := m.until(*t.info.ExpiresAt); left > 0 {
@@ -176,7 +176,7 @@ const maxBranches = 1000
 
 // branches says how many branches begin at a fork.
 func branches(x *treeview.Index, r treeview.Ref) term.Text {
-	n := x.CountChildren(r, maxBranches+1)
+	n := x.CountBranches(r, maxBranches+1)
 	if n > maxBranches {
 		return term.Lit("over ").Plus(countText(maxBranches, "branch", "branches"))
 	}

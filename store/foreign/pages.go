@@ -126,13 +126,11 @@ func (o *opened) find(ids []string) (taken []item, slots []int, all bool) {
 	defer o.g.mu.RUnlock()
 	all = true
 	for i, id := range ids {
-		// What stands before all is called by what was read last.
 		n, ok := o.g.tree.Find(id)
-		if !ok || n == planted && !o.g.whole {
+		// Without a header, whether anything stands before the records shows at the end.
+		if !ok || n == planted && o.g.tree.header == nil && !o.g.whole {
 			all = false
-			if !ok {
-				continue
-			}
+			continue
 		}
 		taken, slots = append(taken, o.g.take(n, true)), append(slots, i)
 	}

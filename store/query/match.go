@@ -344,7 +344,7 @@ func (b *binder) call(e *call) predicate {
 	case heads:
 		return b.counted(opEqual, boundOf("0"), b.childCounts())
 	case forks:
-		return b.counted(opMore, boundOf("1"), b.childCounts())
+		return b.counted(opMore, boundOf("1"), branchCounts(b.env.Tree))
 	case roots:
 		return func(r Row) Result {
 			_, has := r.text(fieldParent, 0)

@@ -55,6 +55,22 @@ func depths(t Structure) []int32 {
 	return d
 }
 
+// branchCounts counts those of them that are branches: a structure may know of some that
+// they are none.
+func branchCounts(t Structure) []int32 {
+	knows, ok := t.(interface{ Aside(ref int32) bool })
+	n := childCounts(t)
+	if !ok {
+		return n
+	}
+	for ref := int32(1); int(ref) < len(n); ref++ {
+		if t.Known(ref) && knows.Aside(ref) {
+			n[t.Parent(ref)]--
+		}
+	}
+	return n
+}
+
 // childCounts counts the children of every node that are there.
 func childCounts(t Structure) []int32 {
 	n := make([]int32, int(t.Size())+1)
