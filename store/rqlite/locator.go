@@ -78,7 +78,7 @@ func nodeOf(node string) (string, error) {
 	host, port, err := net.SplitHostPort(node)
 	if err != nil {
 		host, port = strings.Trim(node, "[]"), DefaultPort
-		if strings.Count(host, ":") == 1 {
+		if strings.Contains(host, ":") && net.ParseIP(host) == nil {
 			return "", fmt.Errorf("%q is no HOST:PORT", node)
 		}
 	}

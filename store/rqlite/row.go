@@ -63,6 +63,7 @@ type executionRow struct {
 	id, definitionID, data string
 	version                int64
 	fault                  error
+	changed                bool // data is not what is stored
 }
 
 const executionRowColumns = 8
@@ -73,6 +74,9 @@ func readExecution(row []cell) (executionRow, error) {
 	}
 	r := executionRow{id: row[0].text, definitionID: row[1].text, data: row[3].text}
 	r.version, _ = row[2].int()
+	if n, ok := row[7].int(); ok {
+		r.changed = n != int64(len(r.data))
+	}
 	r.fault = fault(row[4], "id", row[0], row[5], "definition_id", row[1], row[6], "data", row[3], row[7])
 	return r, nil
 }
@@ -104,6 +108,9 @@ func (r executionRow) summary() store.Summary {
 	if r.fault != nil {
 		s.Bad = r.bad(r.fault)
 		s.Drift = nil // what differs is in the error
+		if r.changed {
+			s = store.Summary{ID: r.id, DefinitionID: r.definitionID, Version: r.version, Bad: s.Bad}
+		}
 	}
 	return s
 }
