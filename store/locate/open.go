@@ -123,7 +123,7 @@ func openFile(ctx context.Context, t target, o Options) (*Opened, error) {
 	if found.Ours && found.UserVersion > sqlite.SchemaVersion && !so.ReadWrite {
 		notes = append(notes, fmt.Sprintf("it was made by a newer treering (schema %d, this version knows %d)", found.UserVersion, sqlite.SchemaVersion))
 	}
-	opened := &Opened{Executions: db.Executions(), Trees: db.Trees(), Watcher: db, close: db.Close, db: db, why: why, unchosen: unchosen}
+	opened := &Opened{Executions: db.Executions(), Trees: db.Trees(), Watcher: db, Transport: db.Transport(), close: db.Close, db: db, why: why, unchosen: unchosen}
 	if unchosen {
 		opened.Executions = nil
 		notes = append(notes, "it holds several sets of execution tables, and none is open: choose one with its prefix")

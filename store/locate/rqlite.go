@@ -50,7 +50,7 @@ func rqliteOpened(t target, db *rqlite.DB, address rqlite.Address, write bool) *
 	set, note := db.Set()
 	layout := db.Layout()
 	o := &Opened{
-		Executions: db.Executions(), Trees: db.Trees(), Watcher: db, server: s, close: db.Close,
+		Executions: db.Executions(), Trees: db.Trees(), Watcher: db, Transport: db.Transport(), server: s, close: db.Close,
 		Info: Info{
 			Locator: t.shown, Backend: "rqlite", Name: address.Nodes[0], Writable: write,
 			Sets: rqliteSets(layout.Sets, set), TreeTables: layout.Trees, OtherTrees: layout.OtherTrees, Transport: layout.Transport,

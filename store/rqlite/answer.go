@@ -117,3 +117,11 @@ func (r result) one(columns int) ([]cell, error) {
 	}
 	return r.Values[0], nil
 }
+
+func (c cell) intPointer() *int64 {
+	n, ok := c.int()
+	if !ok {
+		return nil
+	}
+	return &n
+}

@@ -54,6 +54,7 @@ type DB struct {
 	note       string
 	executions *executions
 	trees      *trees
+	transport  *transport
 	traceMax   int64
 	scope      string
 	wrote      atomic.Int64 // Unix milliseconds of the last own write
@@ -121,7 +122,8 @@ func (db *DB) open(ctx context.Context) (err error) {
 	if db.set != nil {
 		db.executions = newExecutions(db)
 	}
-	if db.executions == nil && db.trees == nil {
+	db.transport = db.newTransport()
+	if db.executions == nil && db.trees == nil && db.transport == nil {
 		return fmt.Errorf("%s: it holds neither execution tables nor session trees; --rw --create makes them: %w", db.opts.Address, store.ErrNotAStore)
 	}
 	return nil

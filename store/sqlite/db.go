@@ -21,6 +21,7 @@ type DB struct {
 	note       string
 	executions *executions
 	trees      *sqltree.Store
+	transport  *transport
 
 	closing sync.Once
 	err     error
@@ -113,7 +114,8 @@ func (db *DB) open(ctx context.Context, o Options, prefix string, traceMax int64
 	if db.layout.Trees {
 		db.trees = sqltree.New(sqltree.Options{Read: db.file.Read, Write: db.write, Now: o.Now, Scope: "sqlite " + scope + " " + db.file.fileIdentity(), Close: db.Close})
 	}
-	if db.executions == nil && db.trees == nil {
+	db.transport = db.newTransport()
+	if db.executions == nil && db.trees == nil && db.transport == nil {
 		what := "it holds neither execution tables nor session trees"
 		if db.layout.Foreign != "" {
 			what = "it is " + db.layout.Foreign
