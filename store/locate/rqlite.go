@@ -90,12 +90,13 @@ type rqliteServer struct {
 	write bool
 }
 
-// How implements server.
+// How implements server. How old what is read may be is said with how changes are
+// noticed.
 func (s *rqliteServer) How() (how, why string) {
 	if s.write {
-		return "read-write", "writing was asked for; " + s.db.Staleness()
+		return "read-write", "writing was asked for"
 	}
-	return "read-only", "no writing was asked for; " + s.db.Staleness()
+	return "read-only", "no writing was asked for"
 }
 
 // Count implements server.

@@ -313,7 +313,7 @@ func isDial(err error) bool {
 func (c *client) try(ctx context.Context, node, path string, body []byte, write bool) (results []result, next string, v verdict, err error) {
 	if !write {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, readTry, errTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, max(readTry, c.timeout/2), errTimeout)
 		defer cancel()
 	}
 	var sent atomic.Bool

@@ -15,7 +15,9 @@ import (
 func newCluster(t testing.TB) Address {
 	t.Helper()
 	if os.Getenv("RQLITED") == "" {
-		return newStandIn(t, 1).addressOf(t)
+		a := newStandIn(t, 1).addressOf(t)
+		a.Timeout = 2 * time.Minute // its engine is slow under the race detector
+		return a
 	}
 	return startReal(t).address
 }

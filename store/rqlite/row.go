@@ -34,7 +34,9 @@ const (
 	classNumber   = "'real', 'integer'"
 )
 
-func bytesOf(column string) string { return "length(CAST(" + column + " AS BLOB))" }
+// bytesOf tells the size of a text without reading it. SQLite has it since 3.43, rqlite
+// since 8.
+func bytesOf(column string) string { return "octet_length(" + column + ")" }
 
 // fault is what is wrong with a row by its oddity, and by the number of bytes that a
 // text has on the server.

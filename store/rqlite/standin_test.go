@@ -29,8 +29,8 @@ import (
 type standIn struct {
 	t        testing.TB
 	mu       sync.Mutex // the log and who leads; held while an entry is applied
-	log      [][]byte   // bodies of transactions, as they were sent
-	kinds    []string
+	logging  sync.Mutex // log; taken last
+	log      []standInEntry
 	nodes    []*standInNode
 	leader   int // -1: there is none
 	election time.Duration
@@ -57,6 +57,18 @@ const (
 	failAfter                       // it is done, and the answer is a status of 500
 	slowAnswer                      // it is done, and the answer comes too late
 )
+
+// standInEntry is one entry of the log.
+type standInEntry struct {
+	statements []standInStatement
+	kind       string // "execute" or "request", and the options
+}
+
+func (c *standIn) entries() []standInEntry {
+	c.logging.Lock()
+	defer c.logging.Unlock()
+	return c.log
+}
 
 type standInNode struct {
 	c       *standIn
@@ -220,7 +232,7 @@ func (c *standIn) elect() {
 		}
 	}
 	if 2*up > len(c.nodes) {
-		c.nodes[first].catchUp(len(c.log))
+		c.nodes[first].catchUp(len(c.entries()))
 		c.leader = first
 	}
 }
@@ -229,7 +241,7 @@ func (c *standIn) elect() {
 func (c *standIn) stepDown(to int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.nodes[to].catchUp(len(c.log))
+	c.nodes[to].catchUp(len(c.entries()))
 	c.leader = to
 }
 
@@ -249,7 +261,7 @@ func (n *standInNode) follow(stop chan struct{}) {
 		case <-n.wake:
 		}
 		n.c.mu.Lock()
-		lag, end := n.c.lag, len(n.c.log)
+		lag, end := n.c.lag, len(n.c.entries())
 		n.c.mu.Unlock()
 		if lag > 0 {
 			select {
@@ -275,13 +287,9 @@ func (n *standInNode) catchUp(end int) {
 
 // apply runs one entry. It is called with the node's connections in hand.
 func (n *standInNode) apply(entry int) (any, error) {
-	statements, err := parseStandIn(n.c.log[entry])
-	if err != nil {
-		return nil, err
-	}
-	n.applied = entry + 1
-	n.changed = entry + 1
-	return runStandIn(n.write, statements, strings.Contains(n.c.kinds[entry], "transaction"), n.c.kinds[entry])
+	e := n.c.entries()[entry]
+	n.applied, n.changed = entry+1, entry+1
+	return runStandIn(n.write, e.statements, strings.Contains(e.kind, "transaction"), e.kind)
 }
 
 type standInStatement struct {
@@ -560,7 +568,8 @@ func (n *standInNode) handleWrite(w http.ResponseWriter, r *http.Request, q url.
 	if err != nil {
 		return
 	}
-	if _, err := parseStandIn(body); err != nil {
+	statements, err := parseStandIn(body)
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
@@ -581,13 +590,15 @@ func (n *standInNode) handleWrite(w http.ResponseWriter, r *http.Request, q url.
 		breakConnection(w)
 		return
 	}
-	c.log = append(c.log, body)
-	c.kinds = append(c.kinds, strings.TrimPrefix(r.URL.Path, "/db/")+" "+r.URL.RawQuery)
+	c.logging.Lock()
+	c.log = append(c.log, standInEntry{statements, strings.TrimPrefix(r.URL.Path, "/db/") + " " + r.URL.RawQuery})
+	end := len(c.log)
+	c.logging.Unlock()
 	leader.mu.Lock()
-	for leader.applied < len(c.log)-1 {
+	for leader.applied < end-1 {
 		leader.apply(leader.applied)
 	}
-	results, err := leader.apply(len(c.log) - 1)
+	results, err := leader.apply(end - 1)
 	leader.mu.Unlock()
 	c.writes.Add(1)
 	for _, other := range c.nodes {
@@ -646,7 +657,7 @@ func (n *standInNode) handleQuery(w http.ResponseWriter, r *http.Request, q url.
 		if at == "strong" {
 			n.c.strong.Add(1)
 		}
-		node.catchUp(len(n.c.log))
+		node.catchUp(len(n.c.entries()))
 		n.c.mu.Unlock()
 	}
 	node.mu.Lock()
@@ -681,7 +692,7 @@ func (n *standInNode) handleStatus(w http.ResponseWriter) {
 		return
 	}
 	n.c.mu.Lock()
-	leads, there, end := n.c.leader == n.number, n.c.leader >= 0, len(n.c.log)
+	leads, there, end := n.c.leader == n.number, n.c.leader >= 0, len(n.c.entries())
 	n.c.mu.Unlock()
 	n.mu.Lock()
 	defer n.mu.Unlock()

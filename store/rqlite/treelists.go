@@ -191,7 +191,7 @@ func (t *trees) list(ctx context.Context, session string, req store.PageRequest,
 const history = `WITH RECURSIVE up (node, parent, depth, before) AS (
 SELECT node, parent, 0, 0 FROM tree_nodes WHERE ` + nodeKey + ` = ` + liveTree + ` || '/' || ?3
 UNION ALL
-SELECT n.node, n.parent, up.depth + 1, up.before + (SELECT length(CAST(b.data AS BLOB)) FROM tree_nodes AS b WHERE b.node = up.node)
+SELECT n.node, n.parent, up.depth + 1, up.before + (SELECT octet_length(b.data) FROM tree_nodes AS b WHERE b.node = up.node)
 FROM up JOIN tree_nodes AS n ON n.node = up.parent AND n.tree = ` + liveTree + ` WHERE up.depth < ?4 AND up.before < ?5)
 SELECT n.id, n.parent_id, n.kind, n.data FROM up JOIN tree_nodes AS n ON n.node = up.node WHERE up.before < ?5 ORDER BY up.depth`
 
