@@ -77,10 +77,12 @@ func Compare(x *Index, a, b Ref, o CompareOptions) Comparison {
 		o.Key = func(r Ref) uint64 {
 			var h maphash.Hash
 			h.SetSeed(seed)
-			s := x.Span(r)
-			_, _ = h.WriteString(s.Kind)
+			e := Entry{ID: x.ID(r), Kind: x.Kind(r), Title: x.Title(r)}
+			_, _ = h.WriteString(e.Kind)
 			_ = h.WriteByte(0)
-			_, _ = h.Write(s.Title)
+			if !e.Untitled() {
+				_, _ = h.WriteString(e.Title)
+			}
 			return h.Sum64()
 		}
 	}

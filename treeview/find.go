@@ -1,5 +1,7 @@
 package treeview
 
+import "iter"
+
 // next returns the node after n in the order of rows, whether it has one or not;
 // 0 after the last.
 func (f *Flat) next(n int32) int32 {
@@ -33,6 +35,15 @@ func (f *Flat) below(i int, found func(Ref) bool) {
 	for n = f.next(n); n != 0 && f.at(n) == int32(i); n = f.next(n) {
 		if (!f.sifted || f.seen.Has(Ref(n))) && !found(Ref(n)) {
 			return
+		}
+	}
+}
+
+// Children yields the children of r in the order of rows, whether they have one or
+// not; of the zero Ref the roots. They are those of the last [Flat.Rebuild].
+func (f *Flat) Children(r Ref) iter.Seq[Ref] {
+	return func(yield func(Ref) bool) {
+		for n := f.firstChild(int32(r)); n != 0 && yield(Ref(n)); n = f.nextSibling(n) {
 		}
 	}
 }

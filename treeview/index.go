@@ -25,6 +25,21 @@ type Entry struct {
 	Aside  bool   // see [Index.SetAside]
 }
 
+// Untitled reports whether the title is only the kind and the beginning of the id,
+// as [store.Node.Title] makes it for a node that has none.
+func (e Entry) Untitled() bool {
+	return strings.HasPrefix(e.Title, e.Kind) && e.Title == store.Node{ID: e.ID, Kind: e.Kind}.Title()
+}
+
+// TitleBesideKind is the title for a line that shows the kind too: a node without
+// one of its own goes by the beginning of its id alone.
+func (e Entry) TitleBesideKind() string {
+	if e.Untitled() {
+		return strings.TrimPrefix(e.Title, e.Kind+" ")
+	}
+	return e.Title
+}
+
 // EntryOf is the entry of a session tree's node.
 func EntryOf(n store.Node) Entry {
 	return Entry{ID: n.ID, Parent: n.ParentID, Kind: n.Kind, Title: n.Title()}
@@ -428,6 +443,11 @@ func (x *Index) ID(r Ref) string { return string(x.id(int32(r))) }
 
 // Title returns a node's title, at most [MaxTitle] code points.
 func (x *Index) Title(r Ref) string { return string(x.title(int32(r))) }
+
+// TitleBesideKind is [Entry.TitleBesideKind] of a node.
+func (x *Index) TitleBesideKind(r Ref) string {
+	return Entry{ID: x.ID(r), Kind: x.Kind(r), Title: x.Title(r)}.TitleBesideKind()
+}
 
 // Kind returns a node's kind, "" for one that no entry came for.
 func (x *Index) Kind(r Ref) string {

@@ -446,3 +446,21 @@ func numbered(i, parent int) Entry {
 	}
 	return e
 }
+
+func TestUntitledNodesSayTheirKindOnce(t *testing.T) {
+	for _, tt := range []struct {
+		e    Entry
+		want string
+	}{
+		{Entry{ID: "0123456789", Kind: "run", Title: "run 01234567"}, "01234567"},
+		{Entry{ID: "n1", Kind: "run", Title: "run n1"}, "n1"},
+		{Entry{ID: "n1", Kind: "run", Title: "run the tests"}, "run the tests"},
+		{Entry{ID: "n1", Kind: "run", Title: "run"}, "run"},
+		{Entry{ID: "n1", Title: "n1"}, "n1"},
+		{Entry{ID: "0123456789", Kind: "run", Title: "run 0123456789"}, "run 0123456789"},
+	} {
+		if got := tt.e.TitleBesideKind(); got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.e, got, tt.want)
+		}
+	}
+}

@@ -164,7 +164,25 @@ func (x *Index) Label(r Ref, p term.Profile) term.Text {
 	if !x.Known(r) {
 		return p.SanitiseN(x.ID(r), MaxTitle)
 	}
-	return p.SanitiseN(x.Kind(r), 2*kindWidth).Pad(kindWidth).Plus(term.Spaces(1), p.Sanitise(x.Title(r)))
+	return x.kindText(r, p).Plus(p.Sanitise(x.TitleBesideKind(r)))
+}
+
+// LabelWithID is a node's label with its whole id behind it, in place of the title
+// where a node has none but that. Of a parent that is missing it is the id.
+func (x *Index) LabelWithID(r Ref, p term.Profile) term.Text {
+	id := p.Sanitise(x.ID(r))
+	switch {
+	case !x.Known(r):
+		return x.Label(r, p)
+	case (Entry{ID: x.ID(r), Kind: x.Kind(r), Title: x.Title(r)}).Untitled():
+		return x.kindText(r, p).Plus(id)
+	}
+	return x.Label(r, p).Plus(term.Spaces(2), id)
+}
+
+// kindText is the column of a node's kind.
+func (x *Index) kindText(r Ref, p term.Profile) term.Text {
+	return p.SanitiseN(x.Kind(r), 2*kindWidth).Pad(kindWidth).Plus(term.Spaces(1))
 }
 
 // RunText is the text of a folded run's row, how many steps it stands for; the

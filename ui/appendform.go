@@ -141,7 +141,7 @@ func (f *appendForm) aim() {
 		rows = append(rows, row("parent", *f.node.ParentID))
 		x := f.m.tree.widget.Index()
 		if r, ok := x.Find(*f.node.ParentID); ok && f.m.tree.of.id == f.session {
-			title := row("", x.Kind(r)+"  "+x.Title(r))
+			title := row("", x.Kind(r)+"  "+x.TitleBesideKind(r))
 			title.style, title.short = f.m.theme.Dim, true
 			rows = append(rows, title)
 		}

@@ -227,9 +227,11 @@ func (w ways) weigh(ctx context.Context, ts store.TreeStore) (weights [2][]uint6
 			for k, e := range part {
 				var h maphash.Hash
 				h.SetSeed(seed)
-				h.WriteString(e.Kind)  //nolint:errcheck // it never fails
-				h.WriteByte(0)         //nolint:errcheck // it never fails
-				h.WriteString(e.Title) //nolint:errcheck // it never fails
+				h.WriteString(e.Kind) //nolint:errcheck // it never fails
+				h.WriteByte(0)        //nolint:errcheck // it never fails
+				if !e.Untitled() {    // its title would be its id
+					h.WriteString(e.Title) //nolint:errcheck // it never fails
+				}
 				if nodes != nil && nodes[k] != nil {
 					data := store.Compact(nodes[k].Data)
 					left -= len(data)
@@ -267,7 +269,7 @@ func (c *compared) align(sides [2][]treeview.Entry, weights [2][]uint64) {
 		if e.Title == "" {
 			return e.Kind + " " + e.ID
 		}
-		return e.Kind + " " + e.Title
+		return e.Kind + " " + e.TitleBesideKind()
 	}
 	c.first = r.First
 	for _, s := range r.Steps {

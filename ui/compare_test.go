@@ -69,6 +69,18 @@ func TestEqualTitlesAreNoEqualSteps(t *testing.T) {
 	}
 }
 
+// Steps without a title are not told apart by their ids.
+func TestUntitledStepsAreEqual(t *testing.T) {
+	o := forked(t)
+	for _, n := range [][2]string{{"a1", "n3"}, {"a2", "a1"}, {"b1", "n3"}, {"b2", "b1"}} {
+		must(t, o.Trees.Append(t.Context(), "s", untitled(n[0], n[1])))
+	}
+	d := open(t, o, 120, 40).press("J").typed("a2").press("enter", "2", "m", "J").typed("b2").press("enter", "2", "c").shows("all steps are equal")
+	if got := d.sides(); got != "run a1=run b1 | run a2=run b2" {
+		t.Errorf("steps %s", got)
+	}
+}
+
 func TestExecutionsAndStepsAreCompared(t *testing.T) {
 	o := seeded(t)
 	d := open(t, o, 120, 40).press("l", "m").press("G", "c").shows("execution order-1", "execution order-3", "A has 3 steps in its trace, B 0 steps")

@@ -63,9 +63,9 @@ func readIntents() []intent {
 		{ID: "first", Keys: []string{"g", "home"}, Panes: lists, Short: "first", Long: "to the first row", why: listed, do: first},
 		{ID: "last", Keys: []string{"G", "end"}, Panes: lists, Short: "last", Long: "to the last row, reading the list through", why: listed, do: last},
 
-		{ID: "previous-view", Keys: []string{"left", "h"}, Panes: []layout.Pane{layout.Navigator, layout.Queues}, Short: "list before", Group: "other list",
-			Long: "the list before: sessions, executions, families; outbox, spawns, timers", Foot: 5, do: turning(-1)},
-		{ID: "next-view", Keys: []string{"right", "l"}, Panes: []layout.Pane{layout.Navigator, layout.Queues}, Short: "next list", Group: "other list",
+		{ID: "previous-view", Keys: []string{"left", "h"}, Panes: []layout.Pane{layout.Navigator, layout.Ancestry, layout.Queues}, Short: "list before", Group: "other list",
+			Long: "the list before: sessions, executions, families; ancestors, siblings; outbox, spawns, timers", Foot: 5, do: turning(-1)},
+		{ID: "next-view", Keys: []string{"right", "l"}, Panes: []layout.Pane{layout.Navigator, layout.Ancestry, layout.Queues}, Short: "next list", Group: "other list",
 			Long: "the next list", Foot: 5, do: turning(1)},
 		{ID: "inward", Keys: []string{"left", "h"}, Panes: []layout.Pane{layout.Tree}, Short: "parent", Long: "to the parent; in a family, fold first",
 			do: func(m *Model, _ string) tea.Cmd { m.detail.release(); return m.tree.inward(m) }},
@@ -164,8 +164,12 @@ func last(m *Model, _ string) tea.Cmd {
 
 func turning(by int) func(*Model, string) tea.Cmd {
 	return func(m *Model, _ string) tea.Cmd {
-		if m.focus == layout.Queues {
+		switch m.focus {
+		case layout.Queues:
 			return m.queues.turn(m, by)
+		case layout.Ancestry:
+			return m.trail.turn(m)
+		default: // the navigator
 		}
 		m.detail.release()
 		return m.nav.turn(m, by)
@@ -275,7 +279,8 @@ func listed(m *Model) string {
 	case layout.Tree:
 		n = m.tree.widget.Flat().Len()
 	case layout.Ancestry:
-		n = len(m.trail.refs)
+		list, _ := m.trail.shown()
+		n = len(list)
 	case layout.Detail:
 		if !m.detail.view.Empty() {
 			n = 1
@@ -354,8 +359,8 @@ func (m *Model) selectedID() string {
 	case layout.Navigator:
 		return m.nav.selected().id
 	case layout.Ancestry:
-		if t := &m.trail; t.scroll.Cursor < len(t.refs) {
-			id := t.index.ID(t.refs[t.scroll.Cursor])
+		if r, ok := m.trail.selected(); ok {
+			id := m.trail.index.ID(r)
 			if mb, ok := m.tree.members[id]; ok {
 				return mb.summary.ID
 			}

@@ -64,8 +64,12 @@ func (m *Model) markable() (at mark, why string) {
 		}
 		return mark{}, "sessions are not compared; their nodes are"
 	case layout.Ancestry:
-		if t := &m.trail; m.subject.kind == session && t.scroll.Cursor < len(t.refs) {
-			return mark{kind: ofNode, session: m.subject.id, id: t.index.ID(t.refs[t.scroll.Cursor])}, ""
+		if r, ok := m.trail.selected(); ok && m.trail.index.Known(r) {
+			if id := m.trail.index.ID(r); m.subject.kind == session {
+				return mark{kind: ofNode, session: m.subject.id, id: id}, ""
+			} else if mb, ok := m.tree.members[id]; ok {
+				return mark{kind: ofExecution, id: mb.summary.ID}, ""
+			}
 		}
 	default: // what the tree's cursor is on
 	}
@@ -133,6 +137,7 @@ func (m *Model) remarked() {
 		}
 	}
 	m.tree.touch()
+	m.trail.touch()
 	m.trace.touch()
 	m.nav.touch()
 }

@@ -80,6 +80,10 @@ func (m *Model) click(at tea.Mouse) tea.Cmd {
 				break
 			}
 		}
+	case row == 0 && p == layout.Ancestry:
+		if under(line, x, "Siblings", 8) != m.trail.aside && (m.trail.aside == under(line, x, "Ancestry", 1)) {
+			cmds = append(cmds, m.trail.turn(m))
+		}
 	case row == 1 && p == layout.Queues:
 		for tab, name := range queueNames {
 			if under(line, x, name, 6) {
@@ -135,7 +139,8 @@ func (m *Model) list(p layout.Pane) (mover, int) {
 		m.detail.release()
 		return &m.tree, m.tree.widget.Height()
 	case layout.Ancestry:
-		return &m.trail, m.trail.scroll.Height
+		_, scroll := m.trail.shown()
+		return &m.trail, scroll.Height
 	case layout.Detail:
 		return detailScroll{&m.detail}, m.detail.view.Height()
 	case layout.Trace:
@@ -169,7 +174,8 @@ func (m *Model) rowsOf(p layout.Pane) (head, top, cursor, n int) {
 		w := m.tree.widget
 		return head, firstRow(w.Visible()), w.Row(), w.Flat().Len()
 	case layout.Ancestry:
-		return 1, m.trail.scroll.Top, m.trail.scroll.Cursor, len(m.trail.refs)
+		list, scroll := m.trail.shown()
+		return 1, scroll.Top, scroll.Cursor, len(list)
 	case layout.Trace:
 		return m.trace.head, m.trace.scroll.Top, m.trace.scroll.Cursor, len(m.trace.steps)
 	case layout.Queues:

@@ -11,7 +11,7 @@ import (
 )
 
 // trailPane shows the way from the root to the node under the tree's cursor: as
-// a breadcrumb, and as the history, the node itself first.
+// a breadcrumb, and as the history, the node itself first; or what is beside it.
 type trailPane struct {
 	node   treeview.Ref // whose trail it is
 	index  *treeview.Index
@@ -19,6 +19,8 @@ type trailPane struct {
 	whole  bool           // refs ends with the root
 	nodes  int            // how many nodes the tree had then
 	scroll treeview.Scroll
+	aside  bool // the siblings are shown, not the ancestors
+	others siblings
 	rev    int
 }
 
@@ -38,6 +40,9 @@ func (t *trailPane) version() int { return t.rev }
 func (t *trailPane) sync(m *Model, n int) {
 	x := m.tree.widget.Index()
 	r, _ := m.tree.widget.Cursor()
+	if t.index != x {
+		t.others = siblings{scroll: treeview.Scroll{Height: t.others.scroll.Height}}
+	}
 	if t.index != x || t.node != r {
 		t.index, t.node, t.refs = x, r, nil
 		t.scroll.Cursor, t.scroll.Top = 0, 0
@@ -64,28 +69,47 @@ func (t *trailPane) sync(m *Model, n int) {
 }
 
 func (t *trailPane) move(m *Model, rows int) tea.Cmd {
+	if t.aside {
+		s := t.beside(m, true)
+		s.scroll.MoveTo(s.scroll.Cursor+rows, len(s.list))
+		t.touch()
+		return nil
+	}
 	t.sync(m, t.scroll.Cursor+rows+t.scroll.Height)
 	t.scroll.MoveTo(t.scroll.Cursor+rows, len(t.refs))
 	t.touch()
 	return nil
 }
 
-func (t *trailPane) home(m *Model) tea.Cmd { return t.move(m, -len(t.refs)) }
+func (t *trailPane) home(m *Model) tea.Cmd { return t.move(m, -m.tree.widget.Index().Size()) }
 
 func (t *trailPane) end(m *Model) tea.Cmd { return t.move(m, m.tree.widget.Index().Len()) }
 
-// open moves the tree's cursor to the ancestor under this one.
+// open moves the tree's cursor to the node under this one.
 func (t *trailPane) open(m *Model) tea.Cmd {
-	if t.scroll.Cursor >= len(t.refs) {
+	r, ok := t.selected()
+	if !ok {
 		return nil
 	}
-	return m.tree.selectNode(m, t.index.ID(t.refs[t.scroll.Cursor]))
+	return m.tree.selectNode(m, t.index.ID(r))
 }
 
 func (t *trailPane) title(m *Model) (name, note term.Text) {
 	t.sync(m, 0)
-	name = term.Lit("Ancestry")
+	s := t.beside(m, t.aside)
+	other := term.Lit("Siblings")
+	if n := s.count(t.index); !n.Empty() {
+		other = other.Plus(term.Spaces(1), n)
+	}
+	if t.aside {
+		name = term.Lit("Ancestry [").Plus(other, term.Lit("]"))
+	} else {
+		name = term.Lit("[Ancestry] ").Plus(other)
+	}
 	switch {
+	case t.aside && s.branch != 0 && s.up > 0:
+		note = term.Lit("of its branch, which began ").Plus(countText(s.up, "step", "steps"), term.Lit(" above"))
+	case t.aside:
 	case len(t.refs) == 0:
 	case len(t.refs) == 1 && t.whole:
 		note = term.Lit("the root")
@@ -103,26 +127,31 @@ func (t *trailPane) draw(m *Model, w, h int, focused bool) []string {
 	if len(t.refs) == 0 {
 		return paragraph(w, m.theme.Dim, term.Lit("no node is selected"))
 	}
-	out := []string{t.crumbs(m, w)}
+	if t.aside {
+		return t.drawSiblings(m, w, h, focused)
+	}
+	out := []string{t.crumbs(m, w, 0)}
 	for i := t.scroll.Top; i < min(t.scroll.Top+h-1, len(t.refs)); i++ {
-		out = append(out, t.row(m, t.refs[i], w, lookOf(i == t.scroll.Cursor, focused)))
+		out = append(out, t.row(m, t.refs[i], i == 0, w, lookOf(i == t.scroll.Cursor, focused)))
 	}
 	return out
 }
 
-// crumbs is root > forks > here, the middle left out where it does not fit.
-func (t *trailPane) crumbs(m *Model, w int) string {
+// crumbs is root > forks > here, the middle left out where it does not fit. Here is
+// the node, or an ancestor so many edges up.
+func (t *trailPane) crumbs(m *Model, w, up int) string {
 	sep := term.Spaces(1).Plus(m.theme.Arrow, term.Spaces(1))
-	here := t.name(m, t.node)
-	root := t.index.Root(t.node)
-	if root == t.node {
+	node := t.refs[up]
+	here := t.name(m, node)
+	root := t.index.Root(node)
+	if root == node {
 		return paint.NewLine(w, "").Gap(1).Put(m.theme.Bold, here).String()
 	}
 	parts := []term.Text{t.name(m, root).Truncate(24, "…")}
 	room := w - 1 - parts[0].Width() - 2*sep.Width() - here.Truncate(30, "…").Width()
 	var forks []term.Text
 	left := false
-	for r := range t.forks() {
+	for r := range t.forks(up) {
 		name := t.name(m, r).Truncate(20, "…")
 		if len(forks) == 4 || room < name.Width()+sep.Width()+4 {
 			left = true
@@ -142,12 +171,12 @@ func (t *trailPane) crumbs(m *Model, w int) string {
 	return l.Put(m.theme.Bold, here).String()
 }
 
-// forks yields the forked ancestors between the root and the node, nearest
-// first.
-func (t *trailPane) forks() iter.Seq[treeview.Ref] {
+// forks yields the forked ancestors between the root and the one so many edges up,
+// nearest first.
+func (t *trailPane) forks(up int) iter.Seq[treeview.Ref] {
 	return func(yield func(treeview.Ref) bool) {
 		root := t.index.Root(t.node)
-		for _, r := range t.refs[1:] {
+		for _, r := range t.refs[up+1:] {
 			if r != root && t.index.Forked(r) && !yield(r) {
 				return
 			}
@@ -170,30 +199,42 @@ func (t *trailPane) name(m *Model, r treeview.Ref) term.Text {
 	return m.term.SanitiseN(x.ID(r), 60)
 }
 
-func (t *trailPane) row(m *Model, r treeview.Ref, w int, look look) string {
+// row is a node in either list; here marks the node itself, or the branch it is on.
+func (t *trailPane) row(m *Model, r treeview.Ref, here bool, w int, look look) string {
 	x := t.index
 	l := rowStart(m, w, look)
 	mark := m.theme.Tree.Node
-	if r == t.node {
+	if here {
 		mark = m.theme.Tree.Head
 	}
 	l.Put(m.theme.Dim, term.Lit(mark))
-	if mb, ok := m.tree.members[x.ID(r)]; ok && !mb.state {
-		l.Plain(t.name(m, r)).Gap(2).Put(m.theme.Status(mb.summary.Status), statusText(m.term, mb.summary))
-	} else if x.Known(r) && m.tree.of.kind == session {
-		l.Put(m.theme.Info, m.term.SanitiseN(x.Kind(r), 14).Pad(kindColumn)).Gap(1).Plain(t.name(m, r))
-	} else {
-		l.Plain(t.name(m, r))
-	}
+	var note term.Text
 	switch {
 	case !x.Known(r):
-		l.Put(m.theme.Warn, m.tree.widget.Index().Oddity(r, m.term))
+		note = x.Oddity(r, m.term)
 	case x.Forked(r):
 		n := countText(x.CountChildren(r, maxCounted), "child", "children")
 		if x.CountChildren(r, maxCounted) == maxCounted {
 			n = term.Lit("at least ").Plus(n)
 		}
-		l.Put(m.theme.Warn, term.Lit("  fork: ").Plus(n))
+		note = term.Lit("  fork: ").Plus(n)
 	}
-	return l.String()
+	tags := m.tree.tags(m, r)
+	if !tags.Empty() {
+		tags = term.Spaces(2).Plus(tags)
+	}
+	// A name and marks stay whole; the title yields, then the note.
+	title := t.name(m, r)
+	if mb, ok := m.tree.members[x.ID(r)]; ok && !mb.state {
+		status := statusText(m.term, mb.summary)
+		l.Plain(title.Truncate(max(l.Left()-status.Width()-tags.Width()-2, minTitle), "…")).Gap(2)
+		l.Put(m.theme.Status(mb.summary.Status), status)
+	} else {
+		if x.Known(r) && m.tree.of.kind == session {
+			l.Put(m.theme.Info, m.term.SanitiseN(x.Kind(r), 14).Pad(kindColumn)).Gap(1)
+			title = m.term.SanitiseN(x.TitleBesideKind(r), w)
+		}
+		l.Plain(title.Truncate(max(l.Left()-tags.Width()-note.Width(), minTitle), "…"))
+	}
+	return l.Put(m.theme.Bold, tags).Put(m.theme.Warn, note).String()
 }

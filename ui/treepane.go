@@ -466,6 +466,7 @@ func (t *treePane) outward(m *Model) tea.Cmd {
 func (t *treePane) selectNode(m *Model, id string) tea.Cmd {
 	t.told.strict = true
 	if !t.widget.Select(id) {
+		m.refused("node " + id + " is not among the rows: the filter leaves it out")
 		return nil
 	}
 	t.touch()

@@ -134,14 +134,9 @@ func (t *treePane) nodeRow(m *Model, i int, r treeview.Ref, w int, look look) st
 	l.Put(m.theme.Info, kind).Gap(1)
 	// What a fold hides and what is odd about a node is said first, the title has
 	// the rest.
-	note, names := flat.Note(i, m.theme.Tree, m.term), t.told.names(m, r)
+	note, names := flat.Note(i, m.theme.Tree, m.term), t.tags(m, r)
 	if x.Forked(r) {
 		note = term.Spaces(2).Plus(branches(x, r), note)
-	}
-	if mark := label(m.marks.on(t.of, x.ID(r))); !mark.Empty() && !names.Empty() {
-		names = names.Plus(term.Spaces(1), mark)
-	} else if !mark.Empty() {
-		names = mark
 	}
 	if t.told.flag(r, outlineFailed) && !strings.HasPrefix(x.Title(r), "! ") {
 		l.Put(m.theme.Error, term.Lit("! "))
@@ -150,7 +145,7 @@ func (t *treePane) nodeRow(m *Model, i int, r treeview.Ref, w int, look look) st
 	if !names.Empty() {
 		room -= names.Width() + 2
 	}
-	title := m.term.SanitiseN(x.Title(r), w).Truncate(max(room, minTitle), "…")
+	title := m.term.SanitiseN(x.TitleBesideKind(r), w).Truncate(max(room, minTitle), "…")
 	if found := t.marking(look); found == nil && look != selected && t.told.flag(r, outlineQuiet) {
 		l.Put(m.theme.Dim, title)
 	} else {
@@ -160,6 +155,18 @@ func (t *treePane) nodeRow(m *Model, i int, r treeview.Ref, w int, look look) st
 		l.Gap(2).Put(m.theme.Bold, names)
 	}
 	return l.Put(m.theme.Dim, note).String()
+}
+
+// tags are what is said of a node wherever it is listed: labels and branch names, and
+// the marks on it.
+func (t *treePane) tags(m *Model, r treeview.Ref) term.Text {
+	var parts []term.Text
+	for _, text := range []term.Text{t.told.names(m, r), label(m.marks.on(t.of, t.widget.Index().ID(r)))} {
+		if !text.Empty() {
+			parts = append(parts, text)
+		}
+	}
+	return term.Join(term.Spaces(1), parts...)
 }
 
 // marking is the matcher whose words stand out in rows; none does in the selected one,

@@ -30,7 +30,7 @@ func TestExport(t *testing.T) {
 		"  n0 --> n1\n")
 	same(t, "a path", w.ok("export", "example", "--path", "n4", "--format", "md", "--no-data"), ""+
 		"# example\n\nsession, 3 nodes\n\n```text\n"+
-		"○ init  init n1  n1\n"+
+		"○ init  n1\n"+
 		"○ run  apt-get update  n2\n"+
 		"● run  second  n4\n"+
 		"```\n")

@@ -69,7 +69,7 @@ func TestFilterTrees(t *testing.T) {
 	// What is left out of a drawing is counted, and depths are what they were.
 	same(t, "drawn", w.ok("tree", "example", "--filter", "id:n2 or id:n6"), ""+
 		"○ run     apt-get update  n2  ~ 1 elided\n"+
-		"● stage   stage n6  n6  ~ 2 elided\n")
+		"● stage   n6  ~ 2 elided\n")
 	same(t, "depths", w.ok("tree", "example", "--json", "--filter", "id:n6"), `{"id":"n6","parent_id":"n5","kind":"stage","depth":4,"title":"stage n6"}`+"\n")
 	same(t, "nothing drawn", w.ok("tree", "example", "--filter", "zzz"), "")
 

@@ -222,10 +222,7 @@ func (a *app) drawTree(t *tree) error {
 	}
 	// Every line ends with the id: it is what the other commands want to hear.
 	label := func(ref treeview.Ref) term.Text {
-		if !t.index.Known(ref) {
-			return t.index.Label(ref, term.Profile{})
-		}
-		return t.index.Label(ref, term.Profile{}).Plus(term.Lit("  "), term.Sanitise(t.index.ID(ref)))
+		return t.index.LabelWithID(ref, term.Profile{})
 	}
 	shown, more := 0, 0
 	for l := range flat.Lines(treeview.DrawOptions{ASCII: !a.unicode(), Label: label}) {

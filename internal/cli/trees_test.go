@@ -271,12 +271,12 @@ func TestTree(t *testing.T) {
 		`{"id":"n5","parent_id":"n3","kind":"run","depth":3,"title":"run n5"}`+"\n"+
 		`{"id":"n4","parent_id":"n2","kind":"run","depth":2,"title":"second"}`+"\n")
 	same(t, "drawn", w.ok("tree", "example"), ""+
-		"○ init    init n1  n1\n"+
+		"○ init    n1\n"+
 		"○ run     apt-get update  n2\n"+
 		"├─○ run     first  n3\n"+
-		"│ ● run     run n5  n5\n"+
+		"│ ● run     n5\n"+
 		"└─● run     second  n4\n")
-	same(t, "limited", w.ok("tree", "example", "--limit", "1"), "○ init    init n1  n1\n... 4 more nodes\n")
+	same(t, "limited", w.ok("tree", "example", "--limit", "1"), "○ init    n1\n... 4 more nodes\n")
 	same(t, "limited json", strconv.Itoa(strings.Count(w.ok("tree", "example", "--limit", "3", "--json"), "\n")), "3")
 	same(t, "empty", w.ok("tree", "uploads"), "")
 	w.fails(exitNotFound, `session "gone" not found`, "tree", "gone")

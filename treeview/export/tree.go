@@ -85,7 +85,7 @@ func ofNodes(info store.SessionInfo, nodes []store.Node, sel Selection, labels m
 			it.Node = byRef[r]
 		}
 		if it.Node != nil {
-			it.Title = it.Node.Title()
+			it.Title = treeview.EntryOf(*it.Node).TitleBesideKind()
 		} else {
 			it.Title, it.Note = it.ID, "named as a parent, but not there"
 		}
