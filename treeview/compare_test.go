@@ -183,7 +183,7 @@ func TestCompareLongBranches(t *testing.T) {
 		for i := range 500_000 {
 			id := fmt.Sprintf("%d-%06d", side, i)
 			p := parent
-			ends[side], _ = x.Add(Entry{ID: id, Parent: &p, Title: id})
+			ends[side], _ = x.Add(Entry{ID: id, Parent: &p, Title: "step " + id})
 			parent = id
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"treering/internal/term"
+	"treering/store/query"
 	"treering/treeview"
 	"treering/ui/field"
 	"treering/ui/paint"
@@ -277,69 +278,92 @@ func (r pick) draw(m *Model, inner, keyWidth int, chosen bool) []string {
 	return out
 }
 
-// fuzzy reports whether the letters of typed are in text in that order, and how
-// well: where words begin, and letters that stand together, count more.
-func fuzzy(typed, text string) (score int, ok bool) {
-	prev, run := ' ', 0
-	rest := []rune(strings.ToLower(strings.TrimSpace(typed)))
-	for i, r := range strings.ToLower(text) {
-		if len(rest) == 0 {
-			break
+// How well a word is found in the texts of an item, the worst first. Within one of
+// these the better match of letters is first.
+const (
+	inLetters  = 1 + iota // its letters are scattered in the name; or in one piece within a word of another text
+	inPiece               // in one piece within a word of the name; or where a word of another text begins
+	inStart               // where a word of the name begins
+	inFront               // the name begins with it
+	inWhole               // it is the name
+	foundSteps = 1 << 20
+)
+
+// foundIn says how well a word, in small letters, is found in texts, of which the
+// first is the name; 0 where it is not. In a long text scattered letters are found by
+// chance, so they count in the name alone.
+func foundIn(word string, pattern *query.Pattern, texts []string) int {
+	best := 0
+	for i, text := range texts {
+		text, how := strings.ToLower(text), 0
+		switch at := strings.Index(text, word); {
+		case at < 0 && (i > 0 || !pattern.Matches(text)):
+			continue
+		case at < 0:
+			how = inLetters
+		case i == 0 && text == word:
+			how = inWhole
+		case i == 0 && at == 0:
+			how = inFront
+		case startsWord(text, word, at):
+			how = inStart
+		default:
+			how = inPiece
 		}
-		if r == rest[0] {
-			run++
-			score += 1 + 2*run
-			if !unicode.IsLetter(prev) && !unicode.IsDigit(prev) {
-				score += 8
-			}
-			if i == 0 {
-				score += 4
-			}
-			rest = rest[1:]
-			for len(rest) > 0 && rest[0] == ' ' {
-				rest, run = rest[1:], 0
-			}
-		} else {
-			run = 0
+		if i > 0 && how > inLetters {
+			how--
 		}
-		prev = r
+		best = max(best, how*foundSteps+min(pattern.Score(text), foundSteps-1))
 	}
-	return score, len(rest) == 0
+	return best
 }
 
-// ranked are the items that match what is typed, the best first; all, in their
-// order, where nothing is.
+// startsWord reports whether one of the places of a part, the first of which is
+// given, is where a word begins.
+func startsWord(text, part string, at int) bool {
+	for from := 0; at >= 0; at = strings.Index(text[from:], part) {
+		before, _ := utf8.DecodeLastRuneInString(text[:from+at])
+		if from+at == 0 || !unicode.IsLetter(before) && !unicode.IsDigit(before) {
+			return true
+		}
+		_, n := utf8.DecodeRuneInString(text[from+at:])
+		from += at + n
+	}
+	return false
+}
+
+// ranked are the items in which every word of what is typed is found, the best first;
+// all, in their order, where nothing is typed.
 func ranked[T any](items []T, typed string, texts func(T) []string) []T {
-	if strings.TrimSpace(typed) == "" {
+	words := strings.Fields(strings.ToLower(typed))
+	if len(words) == 0 {
 		return items
+	}
+	patterns := make([]*query.Pattern, len(words))
+	for i, w := range words {
+		patterns[i] = query.NewPattern(w)
 	}
 	type hit struct {
 		item  T
 		score int
+		name  int // its length: of equal ones the shorter is meant
 	}
 	var hits []hit
 	for _, it := range items {
-		best := -1
-		for i, text := range texts(it) {
-			if s, ok := fuzzy(typed, text); ok {
-				// The first of the texts is the name; in a long text much is found by chance.
-				if i == 0 {
-					if s += 20; strings.EqualFold(text, strings.TrimSpace(typed)) {
-						s += 1000
-					}
-				} else if !strings.Contains(strings.ToLower(text), strings.ToLower(strings.TrimSpace(typed))) {
-					s -= utf8.RuneCountInString(text) / 4
-				} else {
-					s += 15
-				}
-				best = max(best, max(s, 0))
+		of, sum := texts(it), 0
+		for i, w := range words {
+			score := foundIn(w, patterns[i], of)
+			if score == 0 {
+				sum = 0
+				break
 			}
+			sum += score
 		}
-		if best >= 0 {
-			hits = append(hits, hit{it, best})
+		if sum > 0 {
+			hits = append(hits, hit{it, sum, len(of[0])})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.name, b.name)) })
 	out := make([]T, len(hits))
 	for i, h := range hits {
 		out[i] = h.item

@@ -26,7 +26,7 @@ func TestExport(t *testing.T) {
 	same(t, "a part", w.ok("export", "example", "--below", "n3", "--format", "mermaid"), ""+
 		"flowchart TD\n"+
 		"  n0[\"run  first\"]\n"+
-		"  n1([\"run  run n5\"])\n"+
+		"  n1([\"run  n5\"])\n"+
 		"  n0 --> n1\n")
 	same(t, "a path", w.ok("export", "example", "--path", "n4", "--format", "md", "--no-data"), ""+
 		"# example\n\nsession, 3 nodes\n\n```text\n"+

@@ -316,7 +316,7 @@ func TestTreeOfALongChain(t *testing.T) {
 	if len(drawn) != length {
 		t.Fatalf("%d lines drawn, want %d", len(drawn), length)
 	}
-	same(t, "the last drawn", drawn[length-1], fmt.Sprintf("● run     run n%07d  n%07d", length-1, length-1))
+	same(t, "the last drawn", drawn[length-1], fmt.Sprintf("● run     n%07d", length-1))
 }
 
 // A store that was not made through the contract is shown with what is odd in it.
