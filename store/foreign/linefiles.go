@@ -83,6 +83,8 @@ const (
 type LineReader struct {
 	find    func(ctx context.Context) ([]string, error) // the files, as of now
 	formats []*LineFormat
+	root    string // the folder that find looks into, "" where it looks into none
+	watch   watch
 
 	mu     sync.Mutex
 	files  map[string]*lineFile
@@ -106,6 +108,7 @@ var (
 	_ Reader    = (*LineReader)(nil)
 	_ Stamper   = (*LineReader)(nil)
 	_ Describer = (*LineReader)(nil)
+	_ Waiter    = (*LineReader)(nil)
 )
 
 // ErrFormat is a file of lines that no format knows.
@@ -115,6 +118,14 @@ var ErrFormat = errors.New("not in a format of session files that is known here"
 // it begins like; others are left out. find is called often.
 func NewLineReader(find func(ctx context.Context) ([]string, error), formats []*LineFormat) *LineReader {
 	return &LineReader{find: find, formats: formats, files: map[string]*lineFile{}}
+}
+
+// NewFolderReader reads the files below a folder whose names end so, as NewLineReader
+// does.
+func NewFolderReader(dir, suffix string, formats []*LineFormat) *LineReader {
+	r := NewLineReader(FilesBelow(dir, suffix), formats)
+	r.root = dir
+	return r
 }
 
 // OneFile finds one file, whether it is there or not.
@@ -410,6 +421,3 @@ func firstObjects(path string) ([]store.JSON, error) {
 	}
 	return first, nil
 }
-
-// Close implements [Reader].
-func (r *LineReader) Close() error { return nil }

@@ -127,7 +127,7 @@ func (s *Store) Wait(ctx context.Context, token string) (string, error) {
 	if err := s.open(); err != nil {
 		return "", err
 	}
-	if w, ok := s.r.(Waiter); ok {
+	if w := s.waiter(); w != nil {
 		return w.Wait(ctx, token)
 	}
 	tick := time.NewTicker(lookEvery)
@@ -144,9 +144,21 @@ func (s *Store) Wait(ctx context.Context, token string) (string, error) {
 	}
 }
 
+// waiter is what tells of changes: the reader, or the database that it reads.
+func (s *Store) waiter() Waiter {
+	if w, ok := s.r.(Waiter); ok {
+		return w
+	}
+	if d, ok := s.r.(interface{ Database() Database }); ok {
+		w, _ := d.Database().(Waiter)
+		return w
+	}
+	return nil
+}
+
 // Noticing implements [store.Waiter].
 func (s *Store) Noticing() string {
-	if w, ok := s.r.(Waiter); ok {
+	if w := s.waiter(); w != nil {
 		return w.Noticing()
 	}
 	return "within " + lookEvery.String() + ", by looking"
@@ -157,7 +169,7 @@ func (s *Store) Identity(ctx context.Context) (string, error) {
 	if err := s.open(); err != nil {
 		return "", err
 	}
-	if w, ok := s.r.(Waiter); ok {
+	if w := s.waiter(); w != nil {
 		return w.Identity(ctx)
 	}
 	return s.scope, nil

@@ -39,3 +39,11 @@ func identity(info os.FileInfo) string {
 	}
 	return ""
 }
+
+func identityOf(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	return identity(info), nil
+}

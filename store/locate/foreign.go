@@ -115,7 +115,7 @@ func openFolder(ctx context.Context, t target, o Options) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := foreign.NewLineReader(foreign.FilesBelow(path, ".jsonl"), lineFormats())
+	r := foreign.NewFolderReader(path, ".jsonl", lineFormats())
 	heads, err := r.Sessions(ctx)
 	if err != nil && !errors.Is(err, foreign.ErrFormat) {
 		return nil, fmt.Errorf("look into %q: %w", t.shown, err)

@@ -113,6 +113,9 @@ var _ foreign.Reader = (*Reader)(nil)
 // the database.
 func New(db foreign.Database) *Reader { return &Reader{db} }
 
+// Database is what is read: it tells when it changed.
+func (r *Reader) Database() foreign.Database { return r.db }
+
 // Token implements foreign.Reader.
 func (r *Reader) Token(ctx context.Context) (string, error) { return r.db.ChangeToken(ctx) }
 
