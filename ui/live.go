@@ -14,10 +14,11 @@ import (
 
 // liveState is whether changes by others are noticed.
 type liveState struct {
-	off    bool // the store does not tell
-	lost   time.Time
-	err    error
-	behind time.Time // since when lists are compared that take long; zero: nothing is
+	off      bool // the store does not tell
+	lost     time.Time
+	err      error
+	glancing bool      // a glance is set for later
+	behind   time.Time // since when lists are compared that take long; zero: nothing is
 }
 
 // mostCompared is how many rows of a list are compared to find out what changed in it.
@@ -102,7 +103,7 @@ func (m *Model) found(since time.Time) {
 type feedNews tracefeed.Batch
 
 func (b feedNews) apply(m *Model) tea.Cmd {
-	g := gleaned{changed: b.Changed, about: map[string]bool{}, kin: map[string]bool{}}
+	g := gleaned{changed: b.Changed, unexplained: b.Changed && len(b.Facts) == 0, about: map[string]bool{}, kin: map[string]bool{}}
 	for _, f := range b.Facts {
 		g.add(m, f)
 	}
@@ -119,17 +120,19 @@ func (b feedNews) apply(m *Model) tea.Cmd {
 
 // gleaned is what a batch asks for.
 type gleaned struct {
-	changed bool            // something did, whatever it was
-	all     bool            // nothing that is known need be right
-	about   map[string]bool // executions that are others now
-	kin     map[string]bool // whose children are
-	came    bool            // executions came or went
-	execs   []store.Summary
-	long    map[string]bool // lists that may be others
-	counts  *store.Counts
-	trees   bool // sessions came, went, or have another time to live
-	edits   [tabCount][]queueEdit
-	lit     bool // something glows
+	changed bool // something did, whatever it was
+	// unexplained: and it is in none of the lists that are compared.
+	unexplained bool
+	all         bool            // nothing that is known need be right
+	about       map[string]bool // executions that are others now
+	kin         map[string]bool // whose children are
+	came        bool            // executions came or went
+	execs       []store.Summary
+	long        map[string]bool // lists that may be others
+	counts      *store.Counts
+	trees       bool // sessions came, went, or have another time to live
+	edits       [tabCount][]queueEdit
+	lit         bool // something glows
 }
 
 // queueEdit is an entry that came, or one that went.
@@ -199,6 +202,25 @@ func (g *gleaned) add(m *Model, f tracefeed.Fact) {
 	}
 }
 
+// glanceAfter is how long what is hardly concerned by a change waits for a look at it:
+// what changed is known, and in the same moment more may have.
+const glanceAfter = 200 * time.Millisecond
+
+// glance looks, after a while, at the tree and the trace that are on the screen.
+func (m *Model) glance() tea.Cmd {
+	if m.live.glancing {
+		return nil
+	}
+	m.live.glancing = true
+	return m.later(glanceAfter, func(m *Model) tea.Cmd {
+		m.live.glancing = false
+		if m.tree.of.kind == session {
+			return tea.Batch(m.tree.reload(m), m.trace.load(m))
+		}
+		return m.trace.load(m)
+	})
+}
+
 func (g *gleaned) light(m *Model, key string, kind glow) {
 	m.lights(key, kind)
 	g.lit = true
@@ -249,8 +271,10 @@ func (g *gleaned) apply(m *Model) (cmd tea.Cmd) {
 	}
 	switch m.tree.of.kind {
 	case session:
-		if g.changed || g.trees {
+		if g.unexplained || g.trees {
 			do(m.tree.reload(m))
+		} else if g.changed {
+			do(m.glance())
 		}
 	case execution:
 		switch {
@@ -265,8 +289,11 @@ func (g *gleaned) apply(m *Model) (cmd tea.Cmd) {
 		if long || g.about[m.member] {
 			do(m.readState())
 		}
-		if g.changed || long || g.about[m.member] {
+		switch {
+		case g.unexplained || long || g.about[m.member]:
 			do(m.trace.load(m))
+		case g.changed:
+			do(m.glance())
 		}
 	}
 	if m.dialog != nil && g.changed {
