@@ -76,6 +76,7 @@ func (e *explorer) begin(c config, a arrival) *stay {
 	ctx, s.cancel = context.WithCancel(e.ctx)
 	c.opened, c.feed, c.open = a.opened, a.feed, nil
 	if e.stay != nil {
+		c.story = nil
 		c.driver = nil // it runs on the store that was open before
 	}
 	if e.open != nil {

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -238,4 +239,50 @@ func TestTheHeaderSaysWhatIsWaitedFor(t *testing.T) {
 	f.send(feedNews{})
 	f.press("l", "5", "space").shows("· live, trace paused")
 	f.press("space").shows("· live").hides("paused")
+}
+
+// tale is a demo's story for the explorer, as the command makes one.
+type tale struct{ of *demo.Story }
+
+func (s tale) Next(ctx context.Context) (Scene, error) {
+	scene, err := s.of.Next(ctx)
+	if errors.Is(err, demo.ErrStoryOver) {
+		err = ErrStoryOver
+	}
+	return Scene(scene), err
+}
+
+// A story goes on by enter, shows where it is, and goes on from what its viewer wrote.
+func TestAStoryIsToldAndItsViewerTakesPart(t *testing.T) {
+	o := openMemory(t)
+	sys := demo.NewSystem(o.Executions, o.Trees, demo.SystemOptions{Seed: 1})
+	t.Cleanup(sys.Close)
+	sys.Pause()
+	f := openFed(t, o, config{driver: sys, story: tale{demo.NewStory(o.Executions, o.Trees, sys)}}, 80, 24)
+	f.shows("1/15 A session is a tree of nodes that never change. This is its root.", "a clean image")
+	f.press("enter")
+	f.told().shows("2/15 Each step", "make: 3 tests fail")
+	if f.node() != "build" {
+		t.Errorf("on %s", f.node())
+	}
+	for range 5 {
+		f.press("enter")
+		f.told()
+	}
+	f.shows("7/15 Your turn")
+	f.press("a").advance(time.Second).typed(`{"title":"mine"}`).press("enter", "enter").advance(time.Second).press("y").advance(10 * time.Second)
+	f.told().shows("mine", "7/15 Your turn")
+	f.press("enter")
+	f.told().shows("8/15 The story goes on from your node", "the story goes on from your node")
+	for range 2 {
+		f.press("enter")
+		f.told()
+	}
+	f.shows("10/15 An order, PENDING", "PENDING").press("6").shows("Start")
+	for range 5 {
+		f.press("enter")
+		f.told()
+	}
+	f.shows("15/15 [ and ] go through its steps", "Fulfilment").press("enter")
+	f.says("the story is over").press("1").press("enter").focusedOn(layout.Tree)
 }

@@ -99,6 +99,7 @@ type Model struct {
 	tick    tickState
 	glows   glowState
 	hud     hudState
+	story   storyState
 	meter   *meter
 	screen  screen
 }
@@ -134,6 +135,7 @@ type config struct {
 	complaints []string     // about settings and keys
 	memory     *state.State // nil: nothing outlives the model
 	driver     Driver       // runs on the store; nil: none does
+	story      Story        // that is told of the store; nil: none
 	passing    bool         // the store is gone afterwards, and not remembered
 	open       func(ctx context.Context, locator string, prefix *string) (arrival, error)
 }
@@ -165,6 +167,7 @@ func newModel(ctx context.Context, c config) *Model {
 	}
 	m.made, m.open, m.meter = c, c.open, c.meter
 	m.system.attach(c.driver)
+	m.story.of = c.story
 	m.splits.recall(m.memory)
 	m.mouse = c.settings.Mouse == nil || *c.settings.Mouse
 	m.keys = bind(intents(), c.settings.Keys)
@@ -206,7 +209,7 @@ func (m *Model) Init() tea.Cmd {
 	if m.asks {
 		ask = tea.RequestBackgroundColor
 	}
-	return tea.Batch(ask, m.nav.start(m), m.counts.load(m), m.follow(), m.arrived(), m.watchSystem())
+	return tea.Batch(ask, m.nav.start(m), m.counts.load(m), m.follow(), m.arrived(), m.watchSystem(), m.turnPage())
 }
 
 // now is the time by the explorer's clock.

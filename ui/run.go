@@ -51,6 +51,8 @@ type Options struct {
 	// Driver is the system that runs on the store, for acting through; nil where none
 	// does. It is not closed.
 	Driver Driver
+	// Story is told of the store, scene by scene; nil: none.
+	Story Story
 	// Open opens another store; nil where none can be. Run closes what it opened,
 	// and Opened too when another takes its place.
 	Open Opener
@@ -175,7 +177,7 @@ func (o Options) filled() Options {
 
 func (o Options) config() config {
 	c := config{opened: o.Opened, env: o.Env, now: o.Now, zone: o.Zone, ascii: o.ascii(),
-		settings: o.Settings, memory: o.State, passing: o.Passing, driver: o.Driver}
+		settings: o.Settings, memory: o.State, passing: o.Passing, driver: o.Driver, story: o.Story}
 	for _, p := range o.Problems {
 		c.complaints = append(c.complaints, p.String())
 	}

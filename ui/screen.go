@@ -302,10 +302,13 @@ func (m *Model) headerLine(w int) string {
 // a second one: it takes that of the keys, which come back with the next message or
 // when this one goes. What is open over the panes keeps its keys there.
 func (m *Model) statusLines(w int) (said, rest string) {
-	put := func(text term.Text) string {
-		return paint.NewLine(w, "").Gap(1).Put(m.status.style, text.Truncate(max(w-2, 1), "…")).String()
+	text, style := m.status.text, m.status.style
+	if told := m.narration(w); text.Empty() && !told.Empty() {
+		text, style = told, m.theme.Bold
 	}
-	text := m.status.text
+	put := func(text term.Text) string {
+		return paint.NewLine(w, "").Gap(1).Put(style, text.Truncate(max(w-2, 1), "…")).String()
+	}
 	if text.Width() <= w-2 || m.dialog != nil || m.overlay != nil || m.typing() != nil || m.finding() || len(m.keys.pending) > 0 {
 		return put(text), ""
 	}

@@ -68,6 +68,10 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if m.finding() {
 		return m.detail.findKey(m, name, msg.Text)
 	}
+	if name == "enter" && m.telling() && len(m.keys.pending) == 0 {
+		m.unsay()
+		return m.turnPage()
+	}
 	return m.press(msg)
 }
 

@@ -25,11 +25,12 @@ func (a *app) demoCommand() *cobra.Command {
 		Long: "Open the explorer on a seeded temporary store, a file that is gone when the explorer ends, where a system runs: orders and builds that are " +
 			"stepped through the relay, and actors who branch in session trees. With -s it runs on that store, which is not seeded. " +
 			"With --headless it runs without the explorer, as a second process beside any explorer; an interrupt ends it. " +
-			"With --into, seed that store and end. Without a terminal, seed, print the lists and end.\n\n" +
+			"With --story, a story of branches and executions is told scene by scene, in which one can join; the system is paused then. With --into, seed that store and end. Without a terminal, seed, print the lists and end.\n\n" +
 			"Only executions and sessions whose ids begin with demo- are moved by it; seeded ones move when they are acted on by hand. " +
 			"The same --seed draws the same things.",
 		Example: `treering demo
 treering demo --rate 5
+treering demo --story
 treering demo --still
 treering demo --into demo.db --create
 treering -s demo.db demo --headless`,
@@ -40,6 +41,9 @@ treering -s demo.db demo --headless`,
 				return err
 			}
 			watched := a.screen.plain || a.interactive()
+			if f.story && !watched {
+				return usagef("demo --story needs a terminal, or --plain")
+			}
 			switch {
 			case cmd.Flags().Changed("into"):
 				if a.storeGiven {
@@ -49,6 +53,16 @@ treering -s demo.db demo --headless`,
 				return a.withStore(ctx, writing, func(o *locate.Opened) error { return a.seed(ctx, o, f.seed, true) })
 			case a.storeGiven && f.headless:
 				return a.withStore(ctx, writing, func(o *locate.Opened) error { return a.runHeadless(ctx, o, &f) })
+			case a.storeGiven && f.story:
+				return a.withStore(ctx, writing, func(o *locate.Opened) error {
+					switch {
+					case o.Executions == nil:
+						return lacks(o, writing, "executions")
+					case o.Trees == nil:
+						return lacks(o, writing, "session trees")
+					}
+					return a.exploreRunning(ctx, o, &f, false)
+				})
 			case a.storeGiven && watched && !f.still:
 				return a.withStore(ctx, writing, func(o *locate.Opened) error { return a.exploreRunning(ctx, o, &f, false) })
 			case a.storeGiven:

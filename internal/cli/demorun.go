@@ -12,12 +12,14 @@ import (
 	"treering/internal/demo"
 	"treering/store"
 	"treering/store/locate"
+	"treering/ui"
 )
 
 // demoFlags say what kind of demo, and how it runs.
 type demoFlags struct {
 	into            string
 	still, headless bool
+	story           bool
 	seed            int64
 	rate            float64
 	executions      int
@@ -27,6 +29,7 @@ func (f *demoFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.into, "into", "", "seed this `STORE` and end")
 	fl.BoolVar(&f.still, "still", false, "nothing runs: the seeded store alone")
+	fl.BoolVar(&f.story, "story", false, "tell a story of branches and executions, scene by scene; the system is paused")
 	fl.BoolVar(&f.headless, "headless", false, "run the system without the explorer until it is interrupted, on the store of -s or on a temporary one")
 	fl.Int64Var(&f.seed, "seed", demoSeed, "what is left to chance follows from this `NUMBER`")
 	fl.Float64Var(&f.rate, "rate", demo.DefaultRate, "how many commits there are in a second, a `NUMBER`; 0: as many as can be")
@@ -39,6 +42,8 @@ func (f *demoFlags) check(cmd *cobra.Command) error {
 		return usagef("--rate takes a number of commits a second, 0 for as many as can be, not %v", f.rate)
 	case f.executions < 1:
 		return usagef("--executions takes a number from 1 up, not %d", f.executions)
+	case f.story && (f.still || f.headless || f.into != ""):
+		return usagef("demo takes --story or one of --still, --headless and --into, not both")
 	case f.still && f.headless:
 		return usagef("demo takes --still or --headless, not both")
 	case cmd.Flags().Changed("into") && f.headless:
@@ -55,11 +60,17 @@ func (f *demoFlags) system(o *locate.Opened) *demo.System {
 func (a *app) exploreRunning(ctx context.Context, o *locate.Opened, f *demoFlags, passing bool) error {
 	s := f.system(o)
 	defer s.Close()
+	if f.story {
+		s.Pause()
+	}
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(running) }()
 	opts := a.explorerOptions(o)
 	opts.Passing, opts.Driver = passing, s
+	if f.story {
+		opts.Story = told{demo.NewStory(o.Executions, o.Trees, s)}
+	}
 	err := a.runExplorer(ctx, opts)
 	stop()
 	rerr := <-ended
@@ -70,6 +81,18 @@ func (a *app) exploreRunning(ctx context.Context, o *locate.Opened, f *demoFlags
 		rerr = fmt.Errorf("the demo's system: %w", rerr)
 	}
 	return errors.Join(err, rerr)
+}
+
+// told is the demo's story for the explorer.
+type told struct{ of *demo.Story }
+
+// Next implements [ui.Story].
+func (t told) Next(ctx context.Context) (ui.Scene, error) {
+	scene, err := t.of.Next(ctx)
+	if errors.Is(err, demo.ErrStoryOver) {
+		err = ui.ErrStoryOver
+	}
+	return ui.Scene(scene), err
 }
 
 // runHeadless runs the system until it is interrupted. On a terminal it says how far
