@@ -1,6 +1,6 @@
 FUZZTIME ?= 30s
 
-.PHONY: build test race fuzz bench pgo cross lint check
+.PHONY: build test race fuzz bench live pgo cross lint check
 
 build:
 	go build -o treering .
@@ -17,6 +17,11 @@ fuzz:
 # ours and the reference side by side, in one run
 bench:
 	./bench/run
+
+# the explorer in a terminal while another process writes; each name alone too
+live:
+	go run ./bench/live commit idle wal
+	TREERING_FLOOD=10s go test ./ui -run TestFlood -v
 
 # the profile that the compiler optimises the program by, from the benchmarks
 pgo:

@@ -389,3 +389,12 @@ func TestRate(t *testing.T) {
 		t.Errorf("10 within the first second: %g a second", got)
 	}
 }
+
+func TestCostIsTheLeastOfTheLast(t *testing.T) {
+	var c tracefeed.Cost
+	for i, step := range []struct{ took, want time.Duration }{{8, 8}, {90, 8}, {9, 8}, {70, 8}, {80, 9}, {60, 9}, {50, 50}} {
+		if got := c.Add(step.took); got != step.want {
+			t.Errorf("%d: %v, want %v", i, got, step.want)
+		}
+	}
+}

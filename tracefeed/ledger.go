@@ -30,6 +30,7 @@ type ledger[T any, K comparable, V comparable] struct {
 	seen   int  // rows of this pass
 	long   bool // it is too long to be compared
 	took   time.Duration
+	cost   Cost
 	rested time.Time
 }
 
@@ -68,7 +69,7 @@ func (l *ledger[T, K, V]) ready() time.Time { return l.rested }
 func (l *ledger[T, K, V]) spent(took time.Duration, now time.Time, rest int) {
 	l.took += took
 	if !l.going {
-		l.rested = now.Add(time.Duration(rest) * l.took)
+		l.rested = now.Add(time.Duration(rest) * l.cost.Add(l.took))
 		l.took = 0
 	}
 }

@@ -35,6 +35,13 @@ func (w *wire) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// clear forgets what was written so far.
+func (w *wire) clear() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.b.Reset()
+}
+
 func (w *wire) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"treering/tracefeed"
 )
 
 // answer is what a command brings back. It is applied on the program's
@@ -70,6 +72,7 @@ type pace struct {
 	again   bool // something changed while the reading ran, or while it rested
 	waiting bool // a tick is under way
 	began   time.Time
+	cost    tracefeed.Cost
 	ready   time.Time
 }
 
@@ -91,7 +94,7 @@ func (p *pace) start(now time.Time) (ok bool, wait time.Duration) {
 // end notes that the reading is over, and reports whether another was asked for.
 func (p *pace) end(now time.Time) bool {
 	if p.running {
-		p.ready = now.Add(restFactor * now.Sub(p.began))
+		p.ready = now.Add(restFactor * p.cost.Add(now.Sub(p.began)))
 	}
 	again := p.again
 	p.running, p.again = false, false
