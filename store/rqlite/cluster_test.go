@@ -461,12 +461,23 @@ func TestKillAmidCommits(t *testing.T) {
 			n.restart(t)
 		}
 	})
+	commitAmid(t, c.addressOf(t), commits, writers, func() {
+		close(stop)
+		chaos.Wait()
+		c.elect()
+	})
+}
+
+// commitAmid writes commits by several clients while nodes come and go, calms what
+// makes them, and demands that every acknowledged commit is there once and in order.
+func commitAmid(t *testing.T, a Address, commits, writers int, calm func()) {
+	t.Helper()
 	var mu sync.Mutex
 	events := map[string]bool{} // emitted by a commit that is known to be done
 	unknowns := 0
 	var all sync.WaitGroup
 	for w := range writers {
-		db := openAt(t, c.addressOf(t), Options{ReadWrite: true})
+		db := openAt(t, a, Options{ReadWrite: true})
 		all.Go(func() {
 			es, exe := db.Executions(), exeOf(fmt.Sprintf("e%d", w))
 			for i := range commits / writers {
@@ -497,13 +508,11 @@ func TestKillAmidCommits(t *testing.T) {
 		})
 	}
 	all.Wait()
-	close(stop)
-	chaos.Wait()
+	calm()
 	if t.Failed() {
 		return
 	}
-	c.elect()
-	outbox, err := openAt(t, c.addressOf(t), Options{ReadWrite: true}).Executions().PendingOutbox(t.Context())
+	outbox, err := openAt(t, a, Options{ReadWrite: true}).Executions().PendingOutbox(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

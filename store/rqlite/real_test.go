@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 )
@@ -38,12 +39,61 @@ func startReal(t testing.TB) *realNode {
 	t.Helper()
 	realTurns <- struct{}{}
 	t.Cleanup(func() { <-realTurns })
-	http, raft := freePort(t), freePort(t)
-	n := &realNode{address: Address{Nodes: []string{http}}, dir: filepath.Join(t.TempDir(), "data")}
-	n.args = []string{"-node-id", "1", "-http-addr", http, "-raft-addr", raft, "-raft-log-level", "ERROR", n.dir}
+	n := newRealNode(t, "1", freePort(t))
 	n.start(t)
+	return n
+}
+
+func newRealNode(t testing.TB, id, raft string, more ...string) *realNode {
+	t.Helper()
+	http := freePort(t)
+	n := &realNode{address: Address{Nodes: []string{http}}, dir: filepath.Join(t.TempDir(), "data")}
+	n.args = append([]string{"-node-id", id, "-http-addr", http, "-raft-addr", raft, "-raft-log-level", "ERROR"}, more...)
+	n.args = append(n.args, n.dir)
 	t.Cleanup(func() { n.kill() })
 	return n
+}
+
+// TestRealCluster kills each of three real nodes in turn, as kill -9 does, amid
+// thousands of commits of clients that know all three.
+func TestRealCluster(t *testing.T) {
+	if os.Getenv("RQLITED") == "" {
+		t.Skip("RQLITED names no rqlited")
+	}
+	first := freePort(t)
+	nodes := []*realNode{newRealNode(t, "1", first)}
+	for _, id := range []string{"2", "3"} {
+		nodes = append(nodes, newRealNode(t, id, freePort(t), "-join", first))
+	}
+	var all Address
+	for _, n := range nodes {
+		n.start(t)
+		all.Nodes = append(all.Nodes, n.address.Nodes...)
+	}
+	openAt(t, all, Options{ReadWrite: true, Create: true})
+	commits := 3000
+	if testing.Short() {
+		commits = 300
+	}
+	stop := make(chan struct{})
+	var chaos sync.WaitGroup
+	chaos.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			case <-time.After(1500 * time.Millisecond):
+			}
+			n := nodes[i%len(nodes)]
+			n.kill()
+			time.Sleep(700 * time.Millisecond) // how long it is away
+			n.start(t)
+		}
+	})
+	commitAmid(t, all, commits, 6, func() {
+		close(stop)
+		chaos.Wait()
+	})
 }
 
 func (n *realNode) start(t testing.TB) {
@@ -69,6 +119,9 @@ func (n *realNode) start(t testing.TB) {
 
 // kill ends the server as kill -9 does.
 func (n *realNode) kill() {
+	if n.cmd == nil || n.cmd.Process == nil {
+		return
+	}
 	_ = n.cmd.Process.Kill()
 	_ = n.cmd.Wait()
 }
