@@ -161,7 +161,20 @@ func (a *app) open(ctx context.Context, p purpose) (*locate.Opened, error) {
 		}
 		return nil, &openError{errors.Join(err, o.Close())}
 	}
+	if p == exploring {
+		return explorable(o)
+	}
 	return o, nil
+}
+
+// explorable refuses what the explorer has nothing to show of: queues between harel's
+// workers without the executions that they are for.
+func explorable(o *locate.Opened) (*locate.Opened, error) {
+	if o.Executions != nil || o.Trees != nil || o.Transport == nil || len(o.Info.Sets) > 0 {
+		return o, nil
+	}
+	err := fmt.Errorf("%q holds a transport of harel's alone, without executions: treering transport lists its queues", o.Info.Locator)
+	return nil, &openError{errors.Join(err, o.Close())}
 }
 
 // announce says what is about to be added to a file of another program.

@@ -58,7 +58,11 @@ func (a *app) openOther(ctx context.Context, locator string, prefix *string) (*l
 		locator = filepath.Join(home, rest)
 	}
 	a.keys.add(locator)
-	return locate.Open(ctx, a.keys.whole(locator), locate.Options{Prefix: prefix})
+	o, err := locate.Open(ctx, a.keys.whole(locator), locate.Options{Prefix: prefix})
+	if err != nil {
+		return nil, err
+	}
+	return explorable(o)
 }
 
 func (a *app) configCommand() *cobra.Command {
