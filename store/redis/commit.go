@@ -3,6 +3,8 @@ package redis
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,7 +55,10 @@ func (e *executions) commitArguments(c store.Checked) (keys []string, args []any
 	k := e.keys
 	keys = []string{
 		k.exe(c.ID), k.outbox, k.outboxSeq, k.spawns, k.spawnsSeq, k.processed(c.ID),
-		k.timers, k.trace(c.ID), k.traceSeq(c.ID), k.born, k.births,
+		k.timers, k.trace(c.ID), k.traceSeq(c.ID),
+	}
+	if c.Expected == 0 {
+		keys = append(keys, k.born, k.births)
 	}
 	marked, mark := "", ""
 	if c.ProcessedEventID != nil {
@@ -120,7 +125,7 @@ func (e *executions) commit(ctx context.Context, c store.Checked, keys []string,
 	for range commitTries {
 		answer, err := e.run(ctx, commitScript, keys, args...)
 		if err != nil {
-			return 0, err
+			return 0, e.clash(ctx, err, e.keys.types(c.ID))
 		}
 		switch answer[0] {
 		case "ok":
@@ -133,8 +138,6 @@ func (e *executions) commit(ctx context.Context, c store.Checked, keys []string,
 				return 0, err
 			}
 			return 0, &store.ConflictError{ID: c.ID, Expected: c.Expected, Found: &found}
-		case "type":
-			return 0, clash(answer)
 		}
 		// A copy: an abandoned call must not change what the next try of its caller reads.
 		args = append([]any(nil), args...)
@@ -178,6 +181,11 @@ func text(answer []any, i int) (string, bool) {
 }
 
 func integer(answer []any, i int) (int64, error) {
+	if i < len(answer) {
+		if n, ok := answer[i].(int64); ok {
+			return n, nil
+		}
+	}
 	s, _ := text(answer, i)
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
@@ -186,11 +194,26 @@ func integer(answer []any, i int) (int64, error) {
 	return n, nil
 }
 
-// clash is a key of another type than the layout has there.
-func clash(answer []any) error {
-	key, _ := text(answer, 1)
-	kind, _ := text(answer, 2)
-	return fmt.Errorf("%w: the key %q is a %s; nothing was written", store.ErrNotAStore, key, kind)
+// clash says of a script that met a key of another type than the layout has there which
+// one that is, where types are what they should be. Any other error passes.
+func (e *executions) clash(ctx context.Context, err error, types map[string]string) error {
+	if !strings.HasPrefix(redisAnswer(err), "WRONGTYPE") {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(types)) {
+		if is, terr := e.db.client.Type(ctx, name).Result(); terr == nil && is != "none" && is != types[name] {
+			return fmt.Errorf("%w: the key %q is a %s, not a %s; nothing was written", store.ErrNotAStore, name, is, types[name])
+		}
+	}
+	return err
+}
+
+// types are what the keys of one execution's commit are.
+func (k keys) types(id string) map[string]string {
+	return map[string]string{
+		k.exe(id): "string", k.outbox: "hash", k.outboxSeq: "string", k.spawns: "hash", k.spawnsSeq: "string",
+		k.processed(id): "set", k.timers: "zset", k.trace(id): "list", k.traceSeq(id): "string",
+	}
 }
 
 // AppendTrace implements [store.ExecutionStore].
@@ -205,11 +228,9 @@ func (e *executions) AppendTrace(ctx context.Context, id string, entry store.JSO
 		return err
 	}
 	_, err := write(ctx, e.db, func(ctx context.Context) (bool, error) {
-		answer, err := e.run(ctx, traceScript, []string{e.keys.trace(id), e.keys.traceSeq(id)}, stepHead(entry), strconv.Itoa(e.traceMax))
-		if err == nil && answer[0] == "type" {
-			err = clash(answer)
-		}
-		return err == nil, err
+		keys := []string{e.keys.trace(id), e.keys.traceSeq(id)}
+		_, err := e.run(ctx, traceScript, keys, stepHead(entry), strconv.Itoa(e.traceMax))
+		return err == nil, e.clash(ctx, err, map[string]string{keys[0]: "list", keys[1]: "string"})
 	})
 	return err
 }

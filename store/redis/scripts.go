@@ -5,12 +5,13 @@ import goredis "github.com/redis/go-redis/v9"
 // The scripts that write. Each looks at everything first, and writes only what then
 // cannot fail, so that it is done whole or not at all: Redis does not undo.
 //
-// Numbers that may pass 2^53 stay text: Lua has floats only.
+// Numbers of the caller stay text, and those of the server are taken for smaller than
+// 2^53: Lua has floats only.
 
 // commitScript is one event boundary.
 //
 // KEYS 1 execution, 2 outbox, 3 outbox:seq, 4 spawns, 5 spawns:seq, 6 processed,
-// 7 timers, 8 trace, 9 trace:seq, 10 born, 11 births.
+// 7 timers, 8 trace, 9 trace:seq and, with an expected version of 0, 10 born, 11 births.
 //
 // ARGV 1 the expected version, 2 the new blob, 3 how to compare: "v" by the version in
 // the stored blob, "b" by the blob itself in 4; 5 "1" where 6 is a dedupe mark; 7 the
@@ -18,8 +19,10 @@ import goredis "github.com/redis/go-redis/v9"
 // 9 the id; 10, 11, 12 the numbers of emits, spawns and timer operations; then those,
 // a timer operation as action, member and score.
 //
-// It answers {"ok", last outbox seq}, {"conflict", found}, {"absent"}, {"type", key,
-// type}, or {"look", blob} where Lua cannot tell the version: the caller can.
+// It answers {"ok", last outbox seq}, {"conflict", found}, {"absent"}, or {"look", blob}
+// where Lua cannot tell the version: the caller can. A key of another type than it
+// should be is met before anything is written, by asking for its length, and is the
+// script's error.
 //
 // births is a list of the ids that were inserted last, and born counts all of them:
 // by these two, other clients of ours see a new execution at once, although only a
@@ -32,27 +35,20 @@ elseif old then
   local ok, doc = pcall(cjson.decode, old)
   local v = ok and type(doc) == 'table' and doc.version
   if type(v) ~= 'number' or v % 1 ~= 0 or v < 0 or v >= 9007199254740992 then return {'look', old} end
-  if string.format('%.0f', v) ~= ARGV[1] then return {'conflict', string.format('%.0f', v)} end
+  if v ~= tonumber(ARGV[1]) then return {'conflict', string.format('%.0f', v)} end
 elseif ARGV[1] ~= '0' then
   return {'absent'}
 end
-local emits, spawns, timers = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
-local clash
-local function need(key, want)
-  local t = redis.call('TYPE', key)
-  t = t.ok or t
-  if t ~= 'none' and t ~= want then clash = {'type', key, t} end
-end
-if emits > 0 then need(KEYS[2], 'hash') end
-if spawns > 0 then need(KEYS[4], 'hash') end
-if ARGV[5] == '1' then need(KEYS[6], 'set') end
-if timers > 0 then need(KEYS[7], 'zset') end
-if ARGV[7] ~= '' then need(KEYS[8], 'list') end
-if clash then return clash end
-local seq, spawn, step = 0, 0, 0
+local emits, spawns, timers, step = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12]), ARGV[7]
+if emits > 0 then redis.call('HLEN', KEYS[2]) end
+if spawns > 0 then redis.call('HLEN', KEYS[4]) end
+if ARGV[5] == '1' then redis.call('SCARD', KEYS[6]) end
+if timers > 0 then redis.call('ZCARD', KEYS[7]) end
+if step ~= '' then redis.call('LLEN', KEYS[8]) end
+local seq, spawn, index = 0, 0, 0
 if emits > 0 then seq = redis.call('INCRBY', KEYS[3], emits) end
 if spawns > 0 then spawn = redis.call('INCRBY', KEYS[5], spawns) end
-if ARGV[7] ~= '' then step = redis.call('INCR', KEYS[9]) - 1 end
+if step ~= '' then index = redis.call('INCR', KEYS[9]) - 1 end
 redis.call('SET', KEYS[1], ARGV[2])
 if not old then
   redis.call('RPUSH', KEYS[11], ARGV[9])
@@ -61,12 +57,12 @@ if not old then
 end
 local at = 12
 for i = 1, emits do
-  redis.call('HSET', KEYS[2], string.format('%.0f', seq - emits + i), ARGV[at + i])
+  redis.call('HSET', KEYS[2], seq - emits + i, ARGV[at + i])
 end
 at = at + emits
 if ARGV[5] == '1' then redis.call('SADD', KEYS[6], ARGV[6]) end
 for i = 1, spawns do
-  redis.call('HSET', KEYS[4], string.format('%.0f', spawn - spawns + i), ARGV[at + i])
+  redis.call('HSET', KEYS[4], spawn - spawns + i, ARGV[at + i])
 end
 at = at + spawns
 for i = 1, timers do
@@ -77,22 +73,20 @@ for i = 1, timers do
   end
   at = at + 3
 end
-if ARGV[7] ~= '' then
-  redis.call('RPUSH', KEYS[8], ARGV[7] .. '"index": ' .. string.format('%.0f', step) .. '}')
-  if ARGV[8] ~= '0' then redis.call('LTRIM', KEYS[8], -tonumber(ARGV[8]), -1) end
+if step ~= '' then
+  redis.call('RPUSH', KEYS[8], step .. '"index": ' .. string.format('%.0f', index) .. '}')
+  if ARGV[8] ~= '0' then redis.call('LTRIM', KEYS[8], '-' .. ARGV[8], -1) end
 end
-return {'ok', string.format('%.0f', seq)}
+return {'ok', seq}
 `)
 
 // traceScript appends a step outside a commit. KEYS 1 trace, 2 trace:seq; ARGV 1 the
 // step without its closing brace, 2 the ring's length.
 var traceScript = goredis.NewScript(`
-local t = redis.call('TYPE', KEYS[1])
-t = t.ok or t
-if t ~= 'none' and t ~= 'list' then return {'type', KEYS[1], t} end
+redis.call('LLEN', KEYS[1])
 local step = redis.call('INCR', KEYS[2]) - 1
 redis.call('RPUSH', KEYS[1], ARGV[1] .. '"index": ' .. string.format('%.0f', step) .. '}')
-if ARGV[2] ~= '0' then redis.call('LTRIM', KEYS[1], -tonumber(ARGV[2]), -1) end
+if ARGV[2] ~= '0' then redis.call('LTRIM', KEYS[1], '-' .. ARGV[2], -1) end
 return {'ok'}
 `)
 

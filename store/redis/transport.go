@@ -322,20 +322,10 @@ func (t *transport) TransportCounts(ctx context.Context) (store.TransportCounts,
 // 3 priority, 4 what the keys of the tiers begin with. The tier is that of the stored
 // priority, which the first message has fixed.
 var publishScript = goredis.NewScript(`
-local function kind(key)
-  local t = redis.call('TYPE', key)
-  return t.ok or t
-end
-local function clash(key, want)
-  local t = kind(key)
-  if t ~= 'none' and t ~= want then return {'type', key, t} end
-end
-local wrong = clash(KEYS[1], 'list') or clash(KEYS[2], 'hash')
-if wrong then return wrong end
 local tier = tonumber(redis.call('HGET', KEYS[2], ARGV[1]) or ARGV[3]) or 0
 local ready = ARGV[4] .. string.format('%d', tier)
-wrong = clash(ready, 'zset')
-if wrong then return wrong end
+redis.call('LLEN', KEYS[1])
+redis.call('ZCARD', ready)
 redis.call('RPUSH', KEYS[1], ARGV[2])
 redis.call('HSETNX', KEYS[2], ARGV[1], ARGV[3])
 redis.call('ZADD', ready, 'NX', 0, ARGV[1])
@@ -353,12 +343,9 @@ func (t *transport) Publish(ctx context.Context, queue string, event store.Event
 	}
 	k := t.e.keys
 	_, err = write(ctx, t.e.db, func(ctx context.Context) (bool, error) {
-		answer, err := t.e.run(ctx, publishScript, []string{k.queue(queue), k.priorities()},
-			queue, string(text), strconv.FormatInt(store.ClampTransportPriority(priority), 10), strings.TrimSuffix(k.ready(0), "0"))
-		if err == nil && answer[0] == "type" {
-			err = clash(answer)
-		}
-		return err == nil, err
+		keys := []string{k.queue(queue), k.priorities()}
+		_, err := t.e.run(ctx, publishScript, keys, queue, string(text), strconv.FormatInt(store.ClampTransportPriority(priority), 10), strings.TrimSuffix(k.ready(0), "0"))
+		return err == nil, t.e.clash(ctx, err, map[string]string{keys[0]: "list", keys[1]: "hash"})
 	})
 	return err
 }
