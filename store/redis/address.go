@@ -183,6 +183,14 @@ func (a address) cluster() *goredis.ClusterClient {
 	})
 }
 
+// rights is "1" for a user of whom rights may be taken away: scripts then ask for them.
+func (a address) rights() string {
+	if a.username == "" || a.username == "default" {
+		return ""
+	}
+	return "1"
+}
+
 // shown is the address for people, without credentials.
 func (a address) shown() string {
 	if a.db != 0 {

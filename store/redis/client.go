@@ -204,7 +204,7 @@ func lost(err error) bool {
 
 // ours reports whether an error is an answer of this package or the contract.
 func ours(err error) bool {
-	for _, target := range [...]error{store.ErrNotFound, store.ErrConflict, store.ErrNodeConflict, store.ErrKindMismatch, store.ErrNotAStore, store.ErrBadCursor, store.ErrBusy, store.ErrClosed, store.ErrOutcomeUnknown} {
+	for _, target := range [...]error{store.ErrNotFound, store.ErrConflict, store.ErrNodeConflict, store.ErrKindMismatch, store.ErrNotAStore, store.ErrBadCursor, store.ErrBusy, store.ErrClosed, store.ErrOutcomeUnknown, ErrDenied} {
 		if errors.Is(err, target) {
 			return true
 		}

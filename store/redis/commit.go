@@ -64,9 +64,9 @@ func (e *executions) commitArguments(c store.Checked) (keys []string, args []any
 	if c.ProcessedEventID != nil {
 		marked, mark = "1", *c.ProcessedEventID
 	}
-	args = make([]any, 0, 12+len(c.Emits)+len(c.Spawns)+3*len(c.Timers))
+	args = make([]any, 0, 13+len(c.Emits)+len(c.Spawns)+3*len(c.Timers))
 	args = append(args, strconv.FormatInt(c.Expected, 10), c.Data, "v", "", marked, mark, stepHead(c.Trace),
-		strconv.Itoa(e.traceMax), c.ID, strconv.Itoa(len(c.Emits)), strconv.Itoa(len(c.Spawns)), strconv.Itoa(len(c.Timers)))
+		strconv.Itoa(e.traceMax), c.ID, strconv.Itoa(len(c.Emits)), strconv.Itoa(len(c.Spawns)), strconv.Itoa(len(c.Timers)), e.db.at.rights())
 	for _, emit := range c.Emits {
 		args = append(args, outboxValue(emit))
 	}
@@ -130,6 +130,9 @@ func (e *executions) commit(ctx context.Context, c store.Checked, keys []string,
 		switch answer[0] {
 		case "ok":
 			return integer(answer, 1)
+		case "denied":
+			command, _ := text(answer, 1)
+			return 0, e.db.denied(command)
 		case "absent":
 			return 0, &store.ConflictError{ID: c.ID, Expected: c.Expected}
 		case "conflict":

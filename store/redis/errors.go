@@ -38,11 +38,7 @@ type ServerError struct {
 }
 
 func (e *ServerError) Error() string {
-	text := fmt.Sprintf("redis %s: %s", e.Addr, e.Reason)
-	if !e.Since.IsZero() && time.Since(e.Since) > time.Second {
-		text += " (since " + e.Since.Format(time.TimeOnly) + ")"
-	}
-	return text
+	return fmt.Sprintf("redis %s: %s", e.Addr, e.Reason)
 }
 
 // Unwrap returns Kind and Err.
@@ -110,6 +106,11 @@ func (d *DB) answered(answer string, err error) error {
 		}
 	}
 	return &ServerError{Addr: d.addr, Reason: answer, Err: err}
+}
+
+// denied is a right that a script found missing before it wrote.
+func (d *DB) denied(command string) error {
+	return &ServerError{Addr: d.addr, Reason: "the user has no right to " + command + "; nothing was written", Kind: ErrDenied, Err: ErrDenied}
 }
 
 // redisAnswer is the text of an error that the server gave, "" for any other.

@@ -210,6 +210,31 @@ func TestUserWhoMayOnlyRead(t *testing.T) {
 	is(t, w.Executions().Save(ctx, newExecution("f")), ErrDenied)
 }
 
+// A right that is taken away from one part of a commit refuses it whole.
+func TestRevokedRights(t *testing.T) {
+	s := startServer(t)
+	openNew(t, s.url(0))
+	c, ctx := s.client(t, 0), t.Context()
+	ok(t, c.Do(ctx, "ACL", "SETUSER", "writer", "on", ">pw", "~*", "+@all").Err())
+	d := open(t, Options{URL: "redis://writer:pw@" + s.addr, ReadWrite: true})
+	exe := newExecution("e")
+	_, err := d.Executions().Commit(ctx, numberedCommit(exe))
+	ok(t, err)
+	for _, command := range []string{"set", "hset", "sadd", "zadd", "rpush", "ltrim", "incrby"} {
+		ok(t, c.Do(ctx, "ACL", "SETUSER", "writer", "-"+command).Err())
+		_, err := d.Executions().Commit(ctx, numberedCommit(exe))
+		is(t, err, ErrDenied)
+		if !strings.Contains(err.Error(), strings.ToUpper(command)) {
+			t.Errorf("the error does not say which: %v", err)
+		}
+		ok(t, c.Do(ctx, "ACL", "SETUSER", "writer", "+"+command).Err())
+		whole(t, d.Executions(), map[string]int64{"e": 1})
+	}
+	_, err = d.Executions().Commit(ctx, numberedCommit(exe))
+	ok(t, err)
+	whole(t, d.Executions(), map[string]int64{"e": 2})
+}
+
 // proxy hands connections on to a server, until it is told to lose the answers.
 type proxy struct {
 	l    net.Listener

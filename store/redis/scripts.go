@@ -16,11 +16,12 @@ import goredis "github.com/redis/go-redis/v9"
 // ARGV 1 the expected version, 2 the new blob, 3 how to compare: "v" by the version in
 // the stored blob, "b" by the blob itself in 4; 5 "1" where 6 is a dedupe mark; 7 the
 // trace step without its closing brace, "" for none; 8 the ring's length, 0 unbounded;
-// 9 the id; 10, 11, 12 the numbers of emits, spawns and timer operations; then those,
-// a timer operation as action, member and score.
+// 9 the id; 10, 11, 12 the numbers of emits, spawns and timer operations; 13 "1" to ask
+// for every right first, since one that is missing in the middle would leave a half;
+// then those, a timer operation as action, member and score.
 //
-// It answers {"ok", last outbox seq}, {"conflict", found}, {"absent"}, or {"look", blob}
-// where Lua cannot tell the version: the caller can. A key of another type than it
+// It answers {"ok", last outbox seq}, {"conflict", found}, {"absent"}, {"denied",
+// command}, or {"look", blob} where Lua cannot tell the version: the caller can. A key of another type than it
 // should be is met before anything is written, by asking for its length, and is the
 // script's error.
 //
@@ -40,6 +41,35 @@ elseif ARGV[1] ~= '0' then
   return {'absent'}
 end
 local emits, spawns, timers, step = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12]), ARGV[7]
+if ARGV[13] == '1' and redis.acl_check_cmd then
+  local wants = {{'SET', KEYS[1], ''}}
+  if not old then
+    wants[#wants + 1] = {'RPUSH', KEYS[11], ''}
+    wants[#wants + 1] = {'LTRIM', KEYS[11], '0', '0'}
+    wants[#wants + 1] = {'INCR', KEYS[10]}
+  end
+  if emits > 0 then
+    wants[#wants + 1] = {'INCRBY', KEYS[3], '1'}
+    wants[#wants + 1] = {'HSET', KEYS[2], '', ''}
+  end
+  if spawns > 0 then
+    wants[#wants + 1] = {'INCRBY', KEYS[5], '1'}
+    wants[#wants + 1] = {'HSET', KEYS[4], '', ''}
+  end
+  if ARGV[5] == '1' then wants[#wants + 1] = {'SADD', KEYS[6], ''} end
+  if timers > 0 then
+    wants[#wants + 1] = {'ZADD', KEYS[7], '0', ''}
+    wants[#wants + 1] = {'ZREM', KEYS[7], ''}
+  end
+  if step ~= '' then
+    wants[#wants + 1] = {'INCR', KEYS[9]}
+    wants[#wants + 1] = {'RPUSH', KEYS[8], ''}
+    wants[#wants + 1] = {'LTRIM', KEYS[8], '0', '0'}
+  end
+  for _, want in ipairs(wants) do
+    if not redis.acl_check_cmd(unpack(want)) then return {'denied', want[1]} end
+  end
+end
 if emits > 0 then redis.call('HLEN', KEYS[2]) end
 if spawns > 0 then redis.call('HLEN', KEYS[4]) end
 if ARGV[5] == '1' then redis.call('SCARD', KEYS[6]) end
@@ -55,7 +85,7 @@ if not old then
   redis.call('LTRIM', KEYS[11], -10000, -1)
   redis.call('INCR', KEYS[10])
 end
-local at = 12
+local at = 13
 for i = 1, emits do
   redis.call('HSET', KEYS[2], seq - emits + i, ARGV[at + i])
 end
