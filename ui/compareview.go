@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -183,7 +184,7 @@ func (v *compareView) hints(m *Model) []hint {
 func (v *compareView) box(m *Model, w, h int) []string {
 	inner, room := w-4, max(h-2, 1)
 	v.doc.SetLook(m.look())
-	out := v.head(m, inner)
+	out := v.head(m, inner, h < shortCompare)
 	room -= len(out)
 	switch {
 	case room < 1:
@@ -217,10 +218,24 @@ func at(lines []string, i, w int) string {
 	return term.Spaces(w).String()
 }
 
+// shortCompare is below how many rows both ends share a line, and the rows of the
+// comparison say the rest.
+const shortCompare = 14
+
 // head says what is compared, and how it relates.
-func (v *compareView) head(m *Model, w int) []string {
+func (v *compareView) head(m *Model, w int, short bool) []string {
 	var out []string
+	if short {
+		l := paint.NewLine(w, "")
+		for i, end := range []mark{v.a, v.b} {
+			l.Put(m.theme.Bold, term.Lit([]string{"A ", "  B "}[i])).Plain(m.term.Sanitise(end.name()).TruncateMiddle(max((w-6)/2, 8), "…"))
+		}
+		out = append(out, l.String())
+	}
 	for i, end := range []mark{v.a, v.b} {
+		if short {
+			break
+		}
 		l := paint.NewLine(w, "").Put(m.theme.Bold, term.Lit([]string{"A ", "B "}[i]))
 		l.Plain(m.term.Sanitise(end.name()).TruncateMiddle(max(w/2, 20), "…"))
 		out = append(out, l.Gap(2).Put(m.theme.Dim, m.term.SanitiseN(v.got.titles[i], maxSideText)).String())
@@ -237,7 +252,7 @@ func (v *compareView) head(m *Model, w int) []string {
 	for _, s := range v.got.warned {
 		out = append(out, paint.NewLine(w, "").Put(m.theme.Warn, m.term.SanitiseN(s, 400)).String())
 	}
-	if len(v.got.steps) > 0 {
+	if len(v.got.steps) > 0 && !(short && v.got.first >= 0) {
 		said := term.Lit("all steps are equal")
 		if v.got.first >= 0 {
 			said = term.Lit("the first difference is at step " + treeview.Grouped(int64(v.got.first+1)) + " of " + treeview.Grouped(int64(len(v.got.steps))))
@@ -253,10 +268,17 @@ func (v *compareView) stepRows(m *Model, w, h int) []string {
 	v.scroll.Clamp(len(v.got.steps))
 	signs := map[treeview.Change]string{treeview.Same: "=", treeview.Changed: "~", treeview.OnlyA: "<", treeview.OnlyB: ">"}
 	styles := map[treeview.Change]paint.Style{treeview.Changed: m.theme.Changed, treeview.OnlyA: m.theme.Removed, treeview.OnlyB: m.theme.Added}
+	oneSided := len(v.got.steps) > 0 && !slices.ContainsFunc(v.got.steps, func(s sideBySide) bool { return s.change != v.got.steps[0].change }) &&
+		(v.got.steps[0].change == treeview.OnlyA || v.got.steps[0].change == treeview.OnlyB)
 	var out []string
 	for i := v.scroll.Top; i < min(v.scroll.Top+h, len(v.got.steps)); i++ {
 		s := v.got.steps[i]
 		l := rowStart(m, w, lookOf(i == v.scroll.Cursor, !v.inDoc))
+		if oneSided { // the other half would be empty
+			l.Put(styles[s.change], term.Lit(signs[s.change])).Gap(1).Put(styles[s.change], m.term.SanitiseN(s.a+s.b, w).Truncate(w-4, "…"))
+			out = append(out, l.String())
+			continue
+		}
 		half := (w - 4) / 2
 		l.Put(styles[s.change], m.term.SanitiseN(s.a, half).Truncate(half, "…").Pad(half))
 		l.Gap(1).Put(styles[s.change], term.Lit(signs[s.change])).Gap(1)

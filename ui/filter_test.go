@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -206,4 +207,38 @@ func TestDataOfManyNodesIsFiltered(t *testing.T) {
 	}
 	d := open(t, o, 120, 30).press("2", "/").typed("data.i>=6998").press("enter").shows("2 of 7,000")
 	d.press("esc", "/").typed("data.i>=6000 depth<6003").press("enter").shows("3 of 7,000")
+}
+
+// batches counts how nodes are read by their ids.
+type batches struct {
+	store.TreeStore
+	sizes []int
+}
+
+func (b *batches) Nodes(ctx context.Context, session string, ids []string) ([]*store.Node, error) {
+	b.sizes = append(b.sizes, len(ids))
+	return b.TreeStore.Nodes(ctx, session, ids)
+}
+
+// A filter that asks for data and for the shape of the tree reads as many nodes at
+// once as a store hands out, and shows the first hits before it has looked at all.
+func TestDataAndShapeAreReadInBatches(t *testing.T) {
+	o := openMemory(t)
+	_, err := o.Trees.CreateSession(t.Context(), "s", "session", nil)
+	must(t, err)
+	appendNode(t, o.Trees, "s", "r", "", "init", "root")
+	for i := range 2600 {
+		parent := "r"
+		if i%2 == 1 {
+			parent = fmt.Sprintf("n%04d", i-1)
+		}
+		must(t, o.Trees.Append(t.Context(), "s", store.Node{ID: fmt.Sprintf("n%04d", i), ParentID: &parent, Kind: "run", Data: store.JSON(fmt.Sprintf(`{"exit":%d}`, i%10))}))
+	}
+	d := open(t, o, 120, 30)
+	read := &batches{TreeStore: o.Trees}
+	d.m.ts = read
+	d.press("2", "/").paste("depth>1 data.exit=7").press("enter").shows("260 of 2,601")
+	if got := fmt.Sprint(read.sizes); got != "[1000 1000 601]" {
+		t.Errorf("read %s", got)
+	}
 }

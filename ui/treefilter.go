@@ -42,7 +42,7 @@ const (
 	mostSift  = 256 << 10
 )
 
-// nodesByID is up to how many nodes have their data read one by one, where it is not
+// nodesByID is up to how many nodes have their data read by their ids, where it is not
 // worth reading the whole session.
 const nodesByID = 5000
 
@@ -142,7 +142,8 @@ func (t *treePane) sift(m *Model) tea.Cmd {
 		// Where a node is in the tree has to be known with it if the filter asks for that:
 		// the index belongs to this goroutine, and cannot be asked from another.
 		if f.last.Needs().Shape || x.Size()-int(f.upto) < nodesByID {
-			return t.siftByID(m, ctx, gen)
+			return nodesSifted{dataSifted: dataSifted{ctx: ctx, gen: gen}, ts: m.ts, id: t.of.id, match: f.match,
+				texts: x.Texts(), from: f.upto, to: treeview.Ref(x.Size() + 1), size: 1}.command()
 		}
 		return siftPages(m.ts, t.of.id, f.match, dataSifted{ctx: ctx, gen: gen})
 	}
@@ -356,41 +357,88 @@ func (s *dataSifted) decide(match *query.Matcher, nodes []store.Node, refs []tre
 	})
 }
 
-// siftByID reads the data of the nodes that came last.
-func (t *treePane) siftByID(m *Model, ctx context.Context, gen int) tea.Cmd {
-	texts, from := t.widget.Index().Texts(), t.filter.upto
-	out := dataSifted{ctx: ctx, gen: gen}
-	ts, id, match := m.ts, t.of.id, t.filter.match
+// nodesSifted is what was found in the data of some of the nodes, which are read by
+// their ids in the order in which they came: where one is in the tree is known with it.
+type nodesSifted struct {
+	dataSifted
+	ts       store.TreeStore
+	id       string
+	match    *query.Matcher
+	texts    *treeview.Texts
+	from, to treeview.Ref // what is to be decided on
+	size     int          // how many batches of ids at once
+}
+
+// mostBatches is how many batches of ids one command reads at most; the first reads
+// one, so that the first hits come at once.
+const mostBatches = 16
+
+// command decides on the next so many batches of nodes.
+func (s nodesSifted) command() tea.Cmd {
 	return func() tea.Msg {
-		var ids []string
-		var refs []treeview.Ref
-		texts.Scan(from, treeview.Ref(texts.Size()+1), func(r treeview.Ref, s treeview.Span) bool {
-			if s.Known {
-				ids, refs = append(ids, string(s.ID)), append(refs, r)
+		s.hits, s.noTime = nil, 0
+		for range s.size {
+			if s.err = s.batch(); s.err != nil || s.from >= s.to {
+				break
 			}
-			return true
-		})
-		for len(ids) > 0 {
-			n := min(len(ids), store.MaxNodeIDs)
-			got, err := ts.Nodes(ctx, id, ids[:n])
-			if err != nil {
-				out.err = err
-				return out
-			}
-			var nodes []store.Node
-			var places []treeview.Ref
-			for i, node := range got {
-				if node != nil {
-					nodes, places = append(nodes, *node), append(places, refs[i])
-				}
-			}
-			if out.err = out.decide(match, nodes, places); out.err != nil {
-				return out
-			}
-			ids, refs = ids[n:], refs[n:]
 		}
-		return out
+		return s
 	}
+}
+
+// batch reads as many nodes as a store hands out at once, and decides on them.
+func (s *nodesSifted) batch() error {
+	ids, refs := make([]string, 0, store.MaxNodeIDs), make([]treeview.Ref, 0, store.MaxNodeIDs)
+	next := s.to
+	s.texts.Scan(s.from, s.to, func(r treeview.Ref, n treeview.Span) bool {
+		if len(ids) == store.MaxNodeIDs {
+			next = r
+			return false
+		}
+		if n.Known {
+			ids, refs = append(ids, string(n.ID)), append(refs, r)
+		}
+		return true
+	})
+	s.from = next
+	if len(ids) == 0 {
+		return nil
+	}
+	got, err := s.ts.Nodes(s.ctx, s.id, ids)
+	if err != nil {
+		return err
+	}
+	nodes, places := make([]store.Node, 0, len(got)), make([]treeview.Ref, 0, len(got))
+	for i, node := range got {
+		if node != nil {
+			nodes, places = append(nodes, *node), append(places, refs[i])
+		}
+	}
+	return s.decide(s.match, nodes, places)
+}
+
+func (s nodesSifted) apply(m *Model) tea.Cmd {
+	t := &m.tree
+	f := &t.filter
+	if s.err != nil || s.from >= s.to || s.gen != f.req.gen || !f.req.busy() {
+		return s.dataSifted.apply(m)
+	}
+	f.takeIDs(t.widget.Index(), s.hits, s.noTime)
+	f.upto = s.from
+	t.showSifted(m, false)
+	s.size = min(2*s.size, mostBatches)
+	return s.command()
+}
+
+// takeIDs adds what was found by its id.
+func (f *treeFilter) takeIDs(x *treeview.Index, ids []string, noTime int) {
+	var refs []treeview.Ref
+	for _, id := range ids {
+		if r, ok := x.Find(id); ok {
+			refs = append(refs, r)
+		}
+	}
+	f.take(refs, noTime)
 }
 
 func (s dataSifted) apply(m *Model) tea.Cmd {
@@ -403,13 +451,7 @@ func (s dataSifted) apply(m *Model) tea.Cmd {
 		return t.siftFailed(m, s.gen, s.err)
 	}
 	x := t.widget.Index()
-	var refs []treeview.Ref
-	for _, id := range s.hits {
-		if r, ok := x.Find(id); ok {
-			refs = append(refs, r)
-		}
-	}
-	f.take(refs, s.noTime)
+	f.takeIDs(x, s.hits, s.noTime)
 	f.upto = max(f.upto, min(treeview.Ref(s.looked), treeview.Ref(x.Size())))
 	if s.next != "" {
 		t.showSifted(m, false)

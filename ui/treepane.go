@@ -367,6 +367,7 @@ func (g grown) apply(m *Model) tea.Cmd {
 			t.touch()
 		}
 		if t.told.mark(t.widget.Index(), g.marks) {
+			t.aim()
 			t.widget.Grow()
 			t.touch()
 			m.trail.touch()
