@@ -86,6 +86,7 @@ type Feed struct {
 	turn     int            // the survey whose page is next
 	began    bool
 	primed   bool      // [Feed.Prime] was called
+	behind   bool      // the last batch said so
 	stirred  bool      // something changed before all lists were read
 	moved    time.Time // of the change that is not looked at whole; zero: none
 	read     time.Time // the last reading
@@ -155,12 +156,14 @@ func (f *Feed) Next(ctx context.Context) (Batch, error) {
 		if err != nil {
 			return Batch{}, err
 		}
-		if len(facts) > 0 || f.o.Changes && u.Changed {
-			b := Batch{At: f.o.Now(), Facts: facts, Changed: u.Changed}
-			for _, s := range f.surveys {
-				b.Behind += s.rest()
-			}
-			if b.Behind > 0 {
+		behind := 0
+		for _, s := range f.surveys {
+			behind += s.rest()
+		}
+		caught := f.behind && behind == 0
+		if len(facts) > 0 || f.o.Changes && (u.Changed || caught) {
+			b := Batch{At: f.o.Now(), Facts: facts, Changed: u.Changed, Behind: behind}
+			if f.behind = behind > 0; f.behind {
 				b.Since = f.moved
 			}
 			return b, nil

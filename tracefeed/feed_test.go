@@ -398,3 +398,35 @@ func TestCostIsTheLeastOfTheLast(t *testing.T) {
 		}
 	}
 }
+
+// Who was told that something was not looked at yet is told when it was, though nothing
+// came of it.
+func TestFeedTellsThatItCaughtUp(t *testing.T) {
+	s := newMemory(t, 5)
+	for i := range 3000 {
+		must(t, s.Executions().Save(t.Context(), &store.Execution{ID: fmt.Sprintf("e-%04d", i), Status: store.Running}))
+	}
+	feed := tracefeed.NewFeed(tracefeed.FeedOptions{Watcher: s, Executions: s.Executions(), AllExecutions: true, Changes: true,
+		Frame: time.Millisecond, Budget: time.Nanosecond})
+	feed.Prime(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	next := func() tracefeed.Batch {
+		b, err := feed.Next(ctx)
+		must(t, err)
+		return b
+	}
+	for len(next().Facts) == 0 { // Began
+	}
+	must(t, s.Executions().AppendTrace(t.Context(), "e-0001", `{"event_kind":"E"}`))
+	b := next()
+	if b.Behind == 0 || b.Since.IsZero() {
+		t.Fatalf("%+v", b)
+	}
+	for b.Behind > 0 {
+		b = next()
+	}
+	if !b.Since.IsZero() {
+		t.Errorf("%+v", b)
+	}
+}
