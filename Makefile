@@ -1,6 +1,6 @@
 FUZZTIME ?= 30s
 
-.PHONY: build test race fuzz bench live pgo cross lint check
+.PHONY: build test race fuzz bench bench-session live pgo cross lint check
 
 build:
 	go build -o treering .
@@ -22,6 +22,10 @@ bench:
 live:
 	go run ./bench/live commit idle wal
 	TREERING_FLOOD=10s go test ./ui -run TestFlood -v
+
+# a session file of a million lines: first rows, the whole, what is kept, a page of it
+bench-session:
+	go test -run '^$$' -bench '^BenchmarkSession$$' -benchtime 1x ./bench
 
 # the profile that the compiler optimises the program by, from the benchmarks
 pgo:

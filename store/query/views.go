@@ -245,7 +245,8 @@ func BuiltinViews(s Subject) []View {
 		add("heads", "heads()", "")
 		add("only branch points", "forks()", "")
 		add("recent", "since:1h", "-time")
-		add("errors", "has:data.error", "")
+		add("only user turns", "data.role:user", "")
+		add("only errors", "data.failed:true or has:data.error", "")
 	case Executions:
 		add("failed", "status:failed", "")
 		add("running", "status:running", "")

@@ -47,8 +47,12 @@ func (r *Reader) Close() error { return r.db.Close() }
 func (r *Reader) Sessions(ctx context.Context) (heads []foreign.Head, err error) {
 	err = r.db.Read(ctx, func(conn *sqlite.Conn) error {
 		heads = nil
+		there := map[string]bool{} // names that differ in what is no text are shown alike
 		return foreign.Each(conn, "SELECT thread_id, max(checkpoint_id) FROM checkpoints GROUP BY 1 ORDER BY 2 DESC, 1", nil, func(row *sqlite.Stmt) error {
-			heads = append(heads, foreign.Head{ID: foreign.Text(row, 0), Kind: Kind, Size: -1, Updated: idTime(foreign.Text(row, 1))})
+			if id := foreign.Text(row, 0); !there[id] {
+				there[id] = true
+				heads = append(heads, foreign.Head{ID: id, Kind: Kind, Size: -1, Updated: idTime(foreign.Text(row, 1))})
+			}
 			return nil
 		})
 	})
@@ -98,6 +102,16 @@ const (
 	maxTitles = 16 << 20
 )
 
+// thread finds the rows of a thread, the first parameter. A name may be stored as bytes;
+// what is no text in one is shown as U+FFFD, so any row may be meant by that, and is
+// compared as it is shown.
+func thread(id string) string {
+	if strings.Contains(id, "\uFFFD") {
+		return "?1 IS NOT NULL"
+	}
+	return "thread_id IN (?1, CAST(?1 AS BLOB))"
+}
+
 // Read implements foreign.Reader.
 func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) error {
 	var t *foreign.Tree
@@ -107,11 +121,14 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) er
 		a = foreign.About{Active: -1}
 		seen := map[string]store.JSON{} // versions_seen, by node
 		spent, rowid := 0, int64(0)
-		return foreign.Each(conn, `SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, metadata, length(checkpoint), CASE WHEN length(checkpoint) <= ?2 THEN checkpoint END, rowid
-			FROM checkpoints WHERE thread_id = +?1 ORDER BY checkpoint_id, checkpoint_ns`, func(s *sqlite.Stmt) {
+		return foreign.Each(conn, `SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, metadata, length(checkpoint), CASE WHEN length(checkpoint) <= ?2 THEN checkpoint END, rowid, thread_id
+			FROM checkpoints WHERE `+thread(h.ID)+` ORDER BY checkpoint_id, checkpoint_ns`, func(s *sqlite.Stmt) {
 			s.BindText(1, h.ID)
 			s.BindInt64(2, maxTitled)
 		}, func(row *sqlite.Stmt) error {
+			if foreign.Text(row, 8) != h.ID {
+				return nil
+			}
 			ns, id := foreign.Text(row, 0), foreign.Text(row, 1)
 			rowid = row.ColumnInt64(7)
 			rec := foreign.Record{ID: nodeID(ns, id), Place: foreign.Place{Offset: rowid}, Sum: uint64(rowid), Time: idTime(id)}
@@ -251,12 +268,12 @@ func (r *Reader) Body(ctx context.Context, h foreign.Head, rec *foreign.Record) 
 		var members []store.Member
 		var ns, id string
 		add := func(key string, v store.JSON) { members = append(members, store.Member{Key: key, Value: v}) }
-		err := foreign.Each(conn, "SELECT checkpoint_ns, checkpoint_id, type, metadata, checkpoint FROM checkpoints WHERE rowid = ?1 AND thread_id = +?2",
-			func(s *sqlite.Stmt) {
-				s.BindInt64(1, rec.Place.Offset)
-				s.BindText(2, h.ID)
-			}, func(row *sqlite.Stmt) error {
-				members = nil
+		err := foreign.Each(conn, "SELECT checkpoint_ns, checkpoint_id, type, metadata, checkpoint, thread_id FROM checkpoints WHERE rowid = ?1",
+			func(s *sqlite.Stmt) { s.BindInt64(1, rec.Place.Offset) },
+			func(row *sqlite.Stmt) error {
+				if members = nil; foreign.Text(row, 5) != h.ID {
+					return nil
+				}
 				ns, id = foreign.Text(row, 0), foreign.Text(row, 1)
 				meta := shown("", foreign.Bytes(row, 3))
 				state := shown(foreign.Text(row, 2), foreign.Bytes(row, 4))
@@ -286,12 +303,8 @@ func (r *Reader) Body(ctx context.Context, h foreign.Head, rec *foreign.Record) 
 			return fmt.Errorf("%w: the checkpoint is gone", store.ErrSourceChanged)
 		}
 		var writes []store.JSON
-		err = foreign.Each(conn, "SELECT task_id, idx, channel, type, value FROM writes WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id = ?3 ORDER BY task_id, idx",
-			func(s *sqlite.Stmt) {
-				s.BindText(1, h.ID)
-				s.BindText(2, ns)
-				s.BindText(3, id)
-			}, func(row *sqlite.Stmt) error {
+		err = foreign.Each(conn, "SELECT task_id, idx, channel, type, value FROM writes WHERE (thread_id, checkpoint_ns, checkpoint_id) = (SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE rowid = ?1) ORDER BY task_id, idx",
+			func(s *sqlite.Stmt) { s.BindInt64(1, rec.Place.Offset) }, func(row *sqlite.Stmt) error {
 				writes = append(writes, store.ObjectOf(
 					store.Member{Key: "task", Value: store.Quote(foreign.Text(row, 0))}, store.Member{Key: "channel", Value: store.Quote(foreign.Text(row, 2))},
 					store.Member{Key: "value", Value: shown(foreign.Text(row, 3), foreign.Bytes(row, 4))}))

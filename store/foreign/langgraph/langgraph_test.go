@@ -223,3 +223,48 @@ func TestTimesInIDs(t *testing.T) {
 		}
 	}
 }
+
+// The name of a thread may be no text, or stored as bytes: its checkpoints are shown all
+// the same, each with what was written from it.
+func TestThreadsWithoutAText(t *testing.T) {
+	path := testfiles.Copy(t, "langgraph.sqlite")
+	db, err := zombie.OpenConn(path, zombie.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range []string{
+		"UPDATE checkpoints SET thread_id = CAST(x'ff6573736179' AS TEXT) WHERE thread_id = 'essay-1'", "UPDATE writes SET thread_id = CAST(x'ff6573736179' AS TEXT) WHERE thread_id = 'essay-1'",
+		"UPDATE checkpoints SET thread_id = CAST(thread_id AS BLOB) WHERE thread_id <> CAST(x'ff6573736179' AS TEXT)",
+	} {
+		if err := sqlitex.ExecuteTransient(db, query, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, path)
+	heads, err := s.Heads(t.Context())
+	if err != nil || len(heads) != 2 {
+		t.Fatalf("%+v, %v", heads, err)
+	}
+	for _, h := range heads {
+		lines := outline(t, s, h.ID)
+		if len(lines) == 0 || h.ID == "\uFFFDessay" && len(lines) != 21 {
+			t.Errorf("%q: %d checkpoints", h.ID, len(lines))
+		}
+		writes := 0
+		for _, o := range lines {
+			n, err := s.Node(t.Context(), h.ID, o.ID)
+			if err != nil {
+				t.Fatalf("%q, %q: %v", h.ID, o.ID, err)
+			}
+			if n.Data.At("raw", "writes") != "" {
+				writes++
+			}
+		}
+		if h.ID == "\uFFFDessay" && writes == 0 {
+			t.Error("nothing was written")
+		}
+	}
+}
