@@ -288,6 +288,9 @@ func (db *DB) write(ctx context.Context, ours bool, fn func(context.Context, *pg
 	go func() {
 		defer db.writes.Done()
 		err := db.writeOn(context.WithoutCancel(ctx), conn, fn)
+		if err != nil && isLoss(err) {
+			db.pool.Reset() // the other sessions most probably ended, too
+		}
 		if ours && (err == nil || !certainlyNot(err)) && db.notifier != nil {
 			db.notifier.tell()
 		}
