@@ -16,16 +16,9 @@ func openPostgres(ctx context.Context, t target, o Options) (*Opened, error) {
 	why := ""
 	db, err := postgres.Open(ctx, po)
 	var nothing *postgres.NothingError
-	switch {
-	case errors.As(err, &nothing) && o.Create && !nothing.OtherTree:
+	if errors.As(err, &nothing) && o.Create && !nothing.OtherTree {
 		// Nothing is there, so nothing of anybody's is changed.
 		po.ReadWrite, po.Create, po.Announce, why = true, true, nil, "it was made just now"
-		db, err = postgres.Open(ctx, po)
-	case err == nil && !po.ReadWrite && !o.ReadOnly && db.Ours():
-		if err := db.Close(); err != nil {
-			return nil, err
-		}
-		po.ReadWrite, why = true, "it was made by treering"
 		db, err = postgres.Open(ctx, po)
 	}
 	if err != nil {
