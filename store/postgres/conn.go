@@ -203,6 +203,9 @@ func (db *DB) read(ctx context.Context, fn func(querier) error) error {
 
 // readOne runs fn in one transaction that sees one state of the database.
 func (db *DB) readOne(ctx context.Context, fn func(querier) error) error {
+	if err := db.left.settled(ctx); err != nil {
+		return err
+	}
 	return db.reading(ctx, func(conn *pgxpool.Conn) error {
 		return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error { return fn(tx) })
 	})
@@ -279,7 +282,11 @@ func (db *DB) write(ctx context.Context, ours bool, fn func(context.Context, *pg
 	}
 	db.writes.Add(1)
 	db.mu.Unlock()
-	conn, err := db.pool.Acquire(ctx)
+	err := db.left.settled(ctx)
+	var conn *pgxpool.Conn
+	if err == nil {
+		conn, err = db.pool.Acquire(ctx)
+	}
 	if err != nil {
 		db.writes.Done()
 		return db.answered(ctx, err) // nothing was sent
@@ -304,9 +311,61 @@ func (db *DB) write(ctx context.Context, ours bool, fn func(context.Context, *pg
 		case err := <-result:
 			return db.written(err)
 		default:
+			over := db.left.add()
+			go func() {
+				<-result
+				over()
+			}()
 			return store.OutcomeUnknown(ctx.Err())
 		}
 	}
+}
+
+// abandoned are the writes that their callers no longer wait for. Whoever reloads to
+// learn of such a one, or writes again, does so after it has ended one way or the other.
+type abandoned struct {
+	mu   sync.Mutex
+	n    int
+	none chan struct{} // closed when there are none any more
+}
+
+func (a *abandoned) add() (over func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.n++; a.n == 1 {
+		a.none = make(chan struct{})
+	}
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.n--; a.n == 0 {
+			close(a.none)
+		}
+	}
+}
+
+// settled waits until those that were abandoned before it have ended.
+func (a *abandoned) settled(ctx context.Context) error {
+	a.mu.Lock()
+	n, none := a.n, a.none
+	a.mu.Unlock()
+	if n == 0 {
+		return nil
+	}
+	select {
+	case <-none:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// readSettled is read for what decisions are made on.
+func (db *DB) readSettled(ctx context.Context, fn func(querier) error) error {
+	if err := db.left.settled(ctx); err != nil {
+		return err
+	}
+	return db.read(ctx, fn)
 }
 
 // written words what became of a write.

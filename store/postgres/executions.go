@@ -30,7 +30,7 @@ func (e *executions) Close() error { return e.db.Close() }
 // Load implements [store.ExecutionStore].
 func (e *executions) Load(ctx context.Context, id string) (*store.Execution, error) {
 	var row executionRow
-	err := e.db.read(ctx, func(q querier) error { return e.loadRow(ctx, q, id, &row) })
+	err := e.db.readSettled(ctx, func(q querier) error { return e.loadRow(ctx, q, id, &row) })
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (e *executions) loadRow(ctx context.Context, q querier, id string, row *exe
 func (e *executions) LoadForEvent(ctx context.Context, id, eventID string) (*store.Execution, bool, error) {
 	var row executionRow
 	var processed bool
-	err := e.db.read(ctx, func(q querier) error {
+	err := e.db.readSettled(ctx, func(q querier) error {
 		if !sayable(id) {
 			return &store.NotFoundError{What: "execution", ID: id}
 		}
@@ -91,7 +91,7 @@ func (e *executions) LoadForEvent(ctx context.Context, id, eventID string) (*sto
 
 // IsProcessed implements [store.ExecutionStore].
 func (e *executions) IsProcessed(ctx context.Context, id, eventID string) (processed bool, err error) {
-	err = e.db.read(ctx, func(q querier) error {
+	err = e.db.readSettled(ctx, func(q querier) error {
 		t, err := e.set.table(tableProcessed)
 		if err != nil || !sayable(id, eventID) {
 			return err

@@ -73,6 +73,7 @@ type DB struct {
 	transport  *transport
 
 	writes  sync.WaitGroup // that are under way
+	left    abandoned      // those of them that nobody waits for
 	mu      sync.Mutex     // of closing
 	closed  atomic.Bool
 	closing chan struct{}
