@@ -62,6 +62,9 @@ func (m *Model) markable() (at mark, why string) {
 		if s := m.nav.selected(); s.kind == execution {
 			return mark{kind: ofExecution, id: s.id}, ""
 		}
+		if m.nav.selected().kind == nothing {
+			return mark{}, "nothing is selected"
+		}
 		return mark{}, "sessions are not compared; their nodes are"
 	case layout.Ancestry:
 		if r, ok := m.trail.selected(); ok && m.trail.index.Known(r) {

@@ -109,3 +109,9 @@ func TestAnUntitledNodeSaysItsKindOnce(t *testing.T) {
 func untitled(id, parent string) store.Node {
 	return store.Node{ID: id, ParentID: &parent, Kind: "run", Data: "{}"}
 }
+
+// Where nothing is listed, a key says that, not what it would not do.
+func TestNothingToMarkIsSaid(t *testing.T) {
+	d := open(t, openMemory(t), 120, 40).press("m").says("nothing is selected")
+	d.press("e").says("nothing is selected").press("y").says("nothing is selected")
+}
