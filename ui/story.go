@@ -81,8 +81,11 @@ func (m *Model) tell(scene Scene, err error) tea.Cmd {
 		// The navigator may not list it yet, and the tree may not have read it.
 		here := m.subject == subject{session, scene.Session}
 		cmd := m.jumpToSession(scene.Session, scene.Node)
-		if here {
-			cmd = tea.Batch(cmd, m.tree.selectNode(m, scene.Node), m.tree.reload(m))
+		if _, read := m.tree.widget.Index().Find(scene.Node); here && read {
+			m.tree.want = ""
+			cmd = tea.Batch(cmd, m.tree.selectNode(m, scene.Node))
+		} else if here {
+			cmd = tea.Batch(cmd, m.tree.reload(m))
 		}
 		return tea.Batch(cmd, m.nav.sessions.load(m))
 	case scene.Execution != "":

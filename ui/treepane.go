@@ -467,6 +467,9 @@ func (t *treePane) outward(m *Model) tea.Cmd {
 func (t *treePane) selectNode(m *Model, id string) tea.Cmd {
 	t.told.strict = true
 	if !t.widget.Select(id) {
+		if _, read := t.widget.Index().Find(id); !read && t.want == id {
+			return nil // it is selected once it is read
+		}
 		m.refused("node " + id + " is not among the rows: the filter leaves it out")
 		return nil
 	}
