@@ -150,7 +150,7 @@ func TestInATerminal(t *testing.T) {
 		tm.keys("s")
 		tm.waits("read-only: start with --rw")
 		tm.tmux("resize-window", "-x", "200", "-y", "60")
-		tm.waits("3 Ancestry", "6 Queues", "whole store: 0 outbox")
+		tm.waits("3 [Ancestry]", "6 Queues", "whole store: 0 outbox")
 		tm.tmux("resize-window", "-x", "30", "-y", "8")
 		tm.waits("treering needs 40x12")
 		tm.tmux("resize-window", "-x", "40", "-y", "12")

@@ -29,6 +29,7 @@ func openStores(m *Model, _ string) tea.Cmd {
 		empty: "nothing was open before; type a path or a locator",
 		list:  storePicks,
 	}, "")
+	m.overlay.(*picker).input.Mask = locate.Mask
 	return nil
 }
 

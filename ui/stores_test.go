@@ -85,7 +85,7 @@ func TestAStoreThatCannotBeOpenedLeavesTheOtherOpen(t *testing.T) {
 	if d.m.overlay != nil {
 		t.Error("something is still open over the panes")
 	}
-	d.press("o").typed("postgres://me:secret@host/db").shows("postgres://host/db").press("enter").says("still open")
+	d.press("o").typed("postgres://me:secret@host/db").hides("secret").shows("postgres://me:••••••@host/db", "postgres://me@host/db").press("enter").says("still open")
 	d.hides("secret")
 	_, err := first.Executions.Counts(t.Context())
 	must(t, err)

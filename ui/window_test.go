@@ -73,7 +73,7 @@ func TestTheWheelScrollsWhatIsUnderIt(t *testing.T) {
 	d := open(t, seeded(t), 200, 60)
 	tree := d.m.screen.layout.Rects[layout.Tree]
 	d.wheelAt(tree.X+2, tree.Y+2, tea.MouseWheelDown).focusedOn(layout.Navigator)
-	if d.node() != "n3" {
+	if d.node() != "n2" {
 		t.Errorf("on %s", d.node())
 	}
 	d.wheelAt(tree.X+2, tree.Y+2, tea.MouseWheelUp)

@@ -77,3 +77,41 @@ func quotedLess(text string) string {
 	q := strconv.Quote(text)
 	return q[1 : len(q)-1]
 }
+
+// Mask returns what is being typed of a locator with a dot for every character of
+// a password in it, or of what may become one: as many characters as typed has.
+// Before the @ is there, whatever follows a colon and is no port counts as one.
+func Mask(typed string) string {
+	hidden := make([]bool, len(typed))
+	hide := func(from, to int) {
+		for i := from; i < to; i++ {
+			hidden[i] = true
+		}
+	}
+	if at := strings.Index(typed, "://"); at >= 0 {
+		start := at + len("://")
+		rest := typed[start:]
+		if end := strings.LastIndexByte(rest, '@'); end >= 0 {
+			if colon := strings.IndexByte(rest[:end], ':'); colon >= 0 {
+				hide(start+colon+1, start+end)
+			}
+		} else if colon := strings.LastIndexByte(rest, ':'); colon >= 0 && !port.MatchString(rest[colon+1:]) {
+			hide(start+colon+1, len(typed))
+		}
+	}
+	for _, m := range secrets.FindAllStringSubmatchIndex(typed, -1) {
+		hide(m[4], m[5])
+	}
+	var b strings.Builder
+	for i, r := range typed {
+		if hidden[i] {
+			r = '•'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// port is what follows the colon behind a host: digits, and then whatever a locator
+// goes on with. The groups of an IPv6 address are no more secret.
+var port = regexp.MustCompile(`^(?:[0-9]*(?:[/?#,].*)?|[0-9A-Fa-f]*\](?:[/?#,].*)?)$`)

@@ -63,3 +63,23 @@ func TestRedactIn(t *testing.T) {
 		}
 	}
 }
+
+func TestMask(t *testing.T) {
+	for typed, want := range map[string]string{
+		"":                                "",
+		"a/b:c@d.db":                      "a/b:c@d.db",
+		"postgres://db:5432/shop":         "postgres://db:5432/shop",
+		"postgres://[::1]:5432/shop":      "postgres://[::1]:5432/shop",
+		"rqlite://one:4001,two:4001":      "rqlite://one:4001,two:4001",
+		"postgres://me:":                  "postgres://me:",
+		"postgres://me:s3":                "postgres://me:••",
+		"postgres://me:pä@x/ss@db/shop":   "postgres://me:•••••••@db/shop",
+		"redis://:geheim@cache:6379/1":    "redis://:••••••@cache:6379/1",
+		"postgres://db/x?password=ab&a=b": "postgres://db/x?password=••&a=b",
+		"host=db password=ab dbname=x":    "host=db password=•• dbname=x",
+	} {
+		if got := Mask(typed); got != want {
+			t.Errorf("%q: %q, want %q", typed, got, want)
+		}
+	}
+}

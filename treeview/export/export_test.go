@@ -448,7 +448,7 @@ func TestForksWithinForks(t *testing.T) {
 		}
 	}
 	md, _ := written(t, Markdown, comb(maxLanes+4), Options{WithoutData: true})
-	for _, want := range []string{"\n" + strings.Repeat("│ ", maxLanes-1) + "╰─● k  k n32x", "\n+1 " + strings.Repeat("│ ", maxLanes-1) + "├─○ k  k n33", "\n+3 " + strings.Repeat("│ ", maxLanes-1) + "├─● k  k n35"} {
+	for _, want := range []string{"\n" + strings.Repeat("│ ", maxLanes-1) + "╰─● k  n32x", "\n+1 " + strings.Repeat("│ ", maxLanes-1) + "├─○ k  n33", "\n+3 " + strings.Repeat("│ ", maxLanes-1) + "├─● k  n35"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("no %q in\n%s", want, md)
 		}

@@ -16,6 +16,9 @@ type Field struct {
 	// Max is the most that the field takes, in bytes; 0 is no bound. Input that
 	// would exceed it is refused whole.
 	Max int
+	// Mask, where it is set, is how the text is shown: it returns as many
+	// characters as it is given.
+	Mask func(text string) string
 
 	before, after []rune // the text on either side of the cursor
 	size          int    // in bytes
@@ -173,13 +176,19 @@ func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) ||
 // and the column of the cursor in it, which is below width.
 func (f *Field) View(width int) (shown term.Text, cursor int) {
 	width = max(width, 1)
+	before, after := f.before, f.after
+	if f.Mask != nil {
+		if all := []rune(f.Mask(f.Text())); len(all) == len(before)+len(after) {
+			before, after = all[:len(before)], all[len(before):]
+		}
+	}
 	// No more of either side is looked at than can be seen; a character takes a
 	// cell at least, but a mark takes several, so nothing is missed.
-	left := f.term.Sanitise(string(f.before[max(len(f.before)-width, 0):]))
-	if room := width - 1; left.Width() > room || len(f.before) > width {
+	left := f.term.Sanitise(string(before[max(len(before)-width, 0):]))
+	if room := width - 1; left.Width() > room || len(before) > width {
 		left = left.TruncateLeft(room, "…")
 	}
 	// One character more than fits, so that a cut is seen.
-	right := f.term.Sanitise(string(f.after[:min(len(f.after), width+1)]))
+	right := f.term.Sanitise(string(after[:min(len(after), width+1)]))
 	return left.Plus(right.Truncate(width-left.Width(), "…")), left.Width()
 }

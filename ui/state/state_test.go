@@ -198,7 +198,7 @@ func TestKeysHoldNoSecrets(t *testing.T) {
 	}{
 		{locate.Info{Locator: "a.db", Path: "/x/a.db", Backend: "sqlite"}, "/x/a.db"},
 		{locate.Info{Locator: "memory:", Backend: "memory"}, ""},
-		{locate.Info{Locator: "postgres://me:secret@host/db?password=secret", Backend: "postgres"}, "postgres://host/db?password=..."},
+		{locate.Info{Locator: "postgres://me:secret@host/db?password=secret", Backend: "postgres"}, "postgres://me@host/db?password=..."},
 	} {
 		if got := Key(c.info); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
