@@ -178,6 +178,12 @@ type Event struct {
 	members []Member
 }
 
+// Bare reports that the event has an id, a kind and data, and neither times nor
+// members that this type does not know.
+func (e *Event) Bare() bool {
+	return e.members == nil && e.CreatedTime.IsNull() && e.ReceivedTime.IsNull()
+}
+
 // NewEvent returns an event with a fresh id and no data where data is absent.
 func NewEvent(kind string, data JSON) Event {
 	return Event{ID: strings.ReplaceAll(NewID(), "-", ""), Kind: kind, Data: data}

@@ -11,6 +11,11 @@ import (
 const DefaultTraceMax = 200
 
 // Commit is one event boundary: everything in it lands together or not at all.
+//
+// Its slices and pointers stay the caller's: a store keeps none of them, and does
+// not look at them once its Commit has returned, cancelled or not. Who commits often
+// may use the same slices for the next boundary. The execution itself is another
+// matter: a store of live objects keeps that.
 type Commit struct {
 	// Execution to store, guarded by its Version. On success the store sets Version
 	// to the committed one; on any failure it is as it was.

@@ -13,8 +13,8 @@ import (
 
 func TestChainsAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		q := newQueue[birth]()
-		owners := make([]*chain[birth], 3)
+		q := newQueue(func(r *record) **chain[birth] { return &r.spawned })
+		owners := make([]record, 3)
 		model := make([][]int64, len(owners))
 		for range rapid.IntRange(1, 10).Draw(t, "runs") {
 			o := rapid.IntRange(0, len(owners)-1).Draw(t, "owner")
@@ -22,8 +22,9 @@ func TestChainsAgainstAModel(t *testing.T) {
 			n := rapid.IntRange(1, 3*many).Draw(t, "n")
 			if rapid.Bool().Draw(t, "push") {
 				for range n {
-					e := &entry[birth]{}
-					q.push(e, chainOf(&owners[o]))
+					e := q.entry(rapid.IntRange(0, 2*alone).Draw(t, "size"))
+					e.owner = &owners[o]
+					q.push(e)
 					model[o] = append(model[o], e.seq)
 				}
 			} else {
@@ -35,7 +36,7 @@ func TestChainsAgainstAModel(t *testing.T) {
 					model[o] = slices.Delete(model[o], i, i+1)
 				}
 			}
-			c, want := owners[o], model[o]
+			c, want := owners[o].spawned, model[o]
 			after := rapid.Int64Range(-1, q.last+1).Draw(t, "after")
 			for _, after := range []int64{math.MinInt64, after} {
 				var got []int64

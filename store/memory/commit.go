@@ -37,18 +37,8 @@ func (s *Executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 		hash = maphash.String(s.seed, *c.ProcessedEventID)
 	}
 	var seqs []int64
-	var mails []entry[mail]
-	switch n := len(c.Emits); n {
-	case 0:
-	case 1:
-		// Nearly all that emit anything emit one event: one allocation does.
-		one := new(struct {
-			seqs  [1]int64
-			mails [1]entry[mail]
-		})
-		seqs, mails = one.seqs[:], one.mails[:]
-	default:
-		seqs, mails = make([]int64, n), make([]entry[mail], n)
+	if len(c.Emits) > 0 {
+		seqs = make([]int64, len(c.Emits))
 	}
 	if err := s.write(ctx); err != nil {
 		return nil, err
@@ -69,19 +59,17 @@ func (s *Executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 	}
 	rec.exe, rec.snapshot = exe, snapshot
 	for i := range c.Emits {
-		e := &mails[i]
-		e.value.event = c.Emits[i].Event
-		spellOut(&e.value.event)
-		var inbox *chain[mail]
-		if target := c.Emits[i].TargetID; target != nil {
+		emit := &c.Emits[i]
+		e := s.outbox.entry(len(emit.Event.Data))
+		e.value.set(&emit.Event)
+		if target := emit.TargetID; target != nil {
 			if *target == rec.id {
 				e.owner = rec
 			} else {
 				e.owner = s.record(*target)
 			}
-			inbox = chainOf(&e.owner.inbox)
 		}
-		s.outbox.push(e, inbox)
+		s.outbox.push(e)
 		seqs[i] = e.seq
 	}
 	if c.ProcessedEventID != nil {
@@ -94,7 +82,9 @@ func (s *Executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 		if spawn.Context == "" {
 			spawn.Context = store.EmptyObject
 		}
-		s.spawns.push(&entry[birth]{owner: rec, value: birth{spawn}}, chainOf(&rec.spawned))
+		e := s.spawns.entry(len(spawn.Context))
+		e.owner, e.value = rec, birth{spawn}
+		s.spawns.push(e)
 	}
 	if c.Trace != "" {
 		rec.trace.push(c.Trace, s.traceMax)

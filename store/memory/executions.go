@@ -96,8 +96,8 @@ func newExecutions(traceMax int, bell *bell) *Executions {
 		byOrder:  sorted[*record]{compare: byID},
 		byStatus: map[store.Status]int64{},
 		purged:   map[string]struct{}{},
-		outbox:   newQueue[mail](),
-		spawns:   newQueue[birth](),
+		outbox:   newQueue(func(r *record) **chain[mail] { return &r.inbox }),
+		spawns:   newQueue(func(r *record) **chain[birth] { return &r.spawned }),
 		timers:   sorted[*timer]{compare: byTime},
 	}
 }

@@ -12,6 +12,8 @@ import (
 type queue[T any] struct {
 	last    int64 // seq given out last
 	entries sorted[*entry[T]]
+	chain   func(*record) **chain[T] // where a record keeps its own
+	room    []entry[T]               // made ahead, not in use yet
 }
 
 // entry is one row of a queue, linked with the others of the same owner so that
@@ -19,23 +21,45 @@ type queue[T any] struct {
 type entry[T any] struct {
 	seq        int64
 	owner      *record // whom the mail is to, or who spawned; nil for nobody
-	chain      *chain[T]
 	prev, next *entry[T]
 	value      T
 }
 
+// Entries are made roomSize at a time, as one allocation. As long as one of them
+// is in the queue they all stay in memory with what they hold, so there are few of
+// them, and one with more than alone bytes is made by itself.
+const (
+	roomSize = 5
+	alone    = 1 << 10
+)
+
 // bySeq orders the entries of a queue.
 func bySeq[T any](a, b *entry[T]) int { return cmp.Compare(a.seq, b.seq) }
 
-func newQueue[T any]() queue[T] { return queue[T]{entries: sorted[*entry[T]]{compare: bySeq[T]}} }
+func newQueue[T any](chain func(*record) **chain[T]) queue[T] {
+	return queue[T]{entries: sorted[*entry[T]]{compare: bySeq[T]}, chain: chain}
+}
 
-// push gives e its seq and adds it, to c too where that is not nil.
-func (q *queue[T]) push(e *entry[T], c *chain[T]) {
+// entry returns a new entry for a value of about that many bytes.
+func (q *queue[T]) entry(size int) *entry[T] {
+	if size > alone {
+		return new(entry[T])
+	}
+	if len(q.room) == 0 {
+		q.room = make([]entry[T], roomSize)
+	}
+	e := &q.room[0]
+	q.room = q.room[1:]
+	return e
+}
+
+// push gives e its seq and adds it.
+func (q *queue[T]) push(e *entry[T]) {
 	q.last++
-	e.seq, e.chain = q.last, c
+	e.seq = q.last
 	q.entries.push(e)
-	if c != nil {
-		c.link(e)
+	if e.owner != nil {
+		chainOf(q.chain(e.owner)).link(e)
 	}
 }
 
@@ -46,17 +70,40 @@ func (q *queue[T]) take(seq int64) *entry[T] {
 		return nil
 	}
 	q.entries.remove(e)
-	if e.chain != nil {
-		e.chain.unlink(e)
+	if e.owner != nil {
+		(*q.chain(e.owner)).unlink(e)
 	}
 	return e
 }
 
 // mail is an outbox entry's event. Events are values of immutable strings, so it
-// is kept as given; the text that lists show is made when first asked for.
+// is kept as given; the text that lists show is made when first asked for. Most
+// events are no more than an id, a kind and data.
 type mail struct {
-	event store.Event
-	raw   atomic.Pointer[store.JSON]
+	id, kind string
+	data     store.JSON
+	whole    *store.Event // what is more than that
+	raw      atomic.Pointer[store.JSON]
+}
+
+func (m *mail) set(ev *store.Event) {
+	if !ev.Bare() {
+		whole := *ev
+		spellOut(&whole)
+		m.whole = &whole
+		return
+	}
+	m.id, m.kind, m.data = ev.ID, ev.Kind, ev.Data
+}
+
+// event is the event as it would come back from a stored text.
+func (m *mail) event() store.Event {
+	if m.whole != nil {
+		return *m.whole
+	}
+	ev := store.Event{ID: m.id, Kind: m.kind, Data: m.data}
+	spellOut(&ev)
+	return ev
 }
 
 // spellOut writes what an event leaves absent as it would come back from a stored
@@ -74,14 +121,14 @@ func spellOut(ev *store.Event) {
 }
 
 func outboxEntry(e *entry[mail]) store.OutboxEntry {
-	out := store.OutboxEntry{Seq: e.seq, Event: e.value.event}
+	out := store.OutboxEntry{Seq: e.seq, Event: e.value.event()}
 	if e.owner != nil {
 		id := e.owner.id
 		out.TargetID = &id
 	}
 	raw := e.value.raw.Load()
 	if raw == nil {
-		text, err := e.value.event.Encode()
+		text, err := out.Event.Encode()
 		if err != nil { // its commit was validated
 			out.Bad = &store.RowError{Table: "outbox", Key: strconv.FormatInt(e.seq, 10), Err: err}
 			return out

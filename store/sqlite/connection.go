@@ -126,10 +126,13 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // inRead runs fn inside one read transaction. It leaves the connection without a
 // transaction, without an interrupt and with its kept statements reset.
-func inRead(ctx context.Context, conn *sqlite.Conn, wait time.Duration, fn func(*sqlite.Conn) error) (err error) {
-	conn.SetInterrupt(ctx.Done())
+//
+// The end of ctx interrupts it, and what it has read by then is no answer any more.
+func inRead(ctx context.Context, i *interruption, wait time.Duration, fn func(*sqlite.Conn) error) (err error) {
+	conn := i.conn
+	off := i.during(ctx)
 	defer func() {
-		conn.SetInterrupt(nil)
+		off()
 		if conn.AutocommitEnabled() {
 			return
 		}
@@ -154,7 +157,10 @@ func inRead(ctx context.Context, conn *sqlite.Conn, wait time.Duration, fn func(
 	if err != nil {
 		return err
 	}
-	return fn(conn)
+	if err := fn(conn); err != nil {
+		return err
+	}
+	return ctx.Err()
 }
 
 // Writing connections wait this long for another process, and move the log into

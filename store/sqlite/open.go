@@ -80,9 +80,9 @@ type File struct {
 
 	mu       sync.Mutex // guards what follows; held for moments only
 	idle     []*sqlite.Conn
-	owner    map[*sqlite.Conn]*source // every open connection
-	target   string                   // of the last source
-	cleanups error                    // of sources that were given up
+	owner    map[*sqlite.Conn]owned // every open connection
+	target   string                 // of the last source
+	cleanups error                  // of sources that were given up
 }
 
 // maxReaders is how many reading connections a file has at most.
@@ -122,7 +122,7 @@ func OpenFile(ctx context.Context, o Options) (*File, error) {
 		opts: o, named: named, target: named, bell: newBell(),
 		turn:    make(chan struct{}, 1),
 		readers: make(chan struct{}, maxReaders),
-		owner:   make(map[*sqlite.Conn]*source),
+		owner:   make(map[*sqlite.Conn]owned),
 	}
 	if err := f.reopen(ctx); err != nil {
 		return nil, err
@@ -174,7 +174,18 @@ func (f *File) fileIdentity() string {
 func (f *File) sourceOf(conn *sqlite.Conn) *source {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.owner[conn]
+	return f.owner[conn].source
+}
+
+func (f *File) interruption(conn *sqlite.Conn) *interruption {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.owner[conn].interruption
+}
+
+// own notes a new connection. It is called with mu held.
+func (f *File) own(conn *sqlite.Conn, src *source) {
+	f.owner[conn] = owned{src, &interruption{conn: conn}}
 }
 
 // lock takes the turn.
@@ -226,7 +237,7 @@ func (f *File) reopen(ctx context.Context) error {
 			f.how.Store(&how)
 			f.mu.Lock()
 			f.target = src.found.Target
-			f.owner[conn] = src
+			f.own(conn, src)
 			f.idle = append(f.idle, conn)
 			f.mu.Unlock()
 			return nil
@@ -274,7 +285,7 @@ func (f *File) retire(src *source) {
 func (f *File) closeConn(conn *sqlite.Conn) {
 	err := conn.Close()
 	f.mu.Lock()
-	src := f.owner[conn]
+	src := f.owner[conn].source
 	delete(f.owner, conn)
 	f.mu.Unlock()
 	src.disconnected()
@@ -287,7 +298,7 @@ func (f *File) disposeUnused(src *source) {
 	f.mu.Lock()
 	last := src.retired && !src.disposed
 	for _, o := range f.owner {
-		last = last && o != src
+		last = last && o.source != src
 	}
 	src.disposed = src.disposed || last
 	f.mu.Unlock()

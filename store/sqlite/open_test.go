@@ -352,6 +352,56 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
+// An interrupt is for one read: it ends that one, and no other on the connection.
+func TestInterruptsAreOfOneRead(t *testing.T) {
+	f := open(t, Options{Path: testfiles.Copy(t, "harel-shop.db")})
+	const endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+	for round := range 50 {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := f.Read(ctx, func(conn *sqlite.Conn) error {
+			stmt, err := conn.Prepare(endless)
+			if err != nil {
+				return err
+			}
+			for n := 0; ; n++ {
+				if n == round {
+					cancel()
+				}
+				if _, err := stmt.Step(); err != nil {
+					return err
+				}
+			}
+		})
+		cancel()
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		read := false
+		// What fn leaves in the middle of its rows is reset for it.
+		if err := f.Read(t.Context(), func(conn *sqlite.Conn) error {
+			stmt, err := conn.Prepare(endless)
+			if err != nil {
+				return err
+			}
+			read, err = stmt.Step()
+			return err
+		}); err != nil || !read {
+			t.Fatalf("the read after round %d: %v, %v", round, read, err)
+		}
+		// The end of a context after its read concerns nobody.
+		ctx, cancel = context.WithCancel(t.Context())
+		if err := f.Read(ctx, func(*sqlite.Conn) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+	}
+	// A result that came after the end of the context is none.
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := f.Read(ctx, func(*sqlite.Conn) error { cancel(); return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("a read whose context ended in it: %v", err)
+	}
+}
+
 func TestCancelledRead(t *testing.T) {
 	path := testfiles.Copy(t, "harel-shop.db")
 	f := open(t, Options{Path: path})

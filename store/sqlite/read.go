@@ -60,7 +60,7 @@ func (f *File) readOnce(ctx context.Context, src *source, conn *sqlite.Conn, fn 
 		// Also where fn panics.
 		f.putBack(src, conn, !done || again)
 	}()
-	err = inRead(ctx, conn, f.opts.BusyTimeout, fn)
+	err = inRead(ctx, f.interruption(conn), f.opts.BusyTimeout, fn)
 	done = true
 	if err != nil && ctx.Err() != nil {
 		return false, err
@@ -123,7 +123,7 @@ func (f *File) connect() (*sqlite.Conn, error) {
 		return nil, sqliteError(context.Background(), f.opts.Path, err)
 	}
 	f.mu.Lock()
-	f.owner[conn] = f.src
+	f.own(conn, f.src)
 	f.mu.Unlock()
 	return conn, nil
 }
@@ -238,8 +238,7 @@ func (f *File) seen(ctx context.Context) (string, error) {
 		}
 		f.watch = conn
 	}
-	f.watch.SetInterrupt(ctx.Done())
-	defer f.watch.SetInterrupt(nil)
+	defer f.interruption(f.watch).during(ctx)()
 	stmt, err := f.watch.Prepare("PRAGMA data_version")
 	if err != nil {
 		return "", err

@@ -168,7 +168,7 @@ func (s *source) first(ctx context.Context) (*sqlite.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = inRead(ctx, conn, s.opts.BusyTimeout, func(*sqlite.Conn) error { return nil })
+	err = inRead(ctx, &interruption{conn: conn}, s.opts.BusyTimeout, func(*sqlite.Conn) error { return nil })
 	if err != nil {
 		err = closeAfter(conn, err)
 		s.disconnected()

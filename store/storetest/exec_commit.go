@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"math"
 
 	"treering/store"
@@ -151,6 +152,43 @@ func commitCases() []execCase {
 				b.equal("outbox", b.outbox(), []string{
 					`1 to "c": C-1 C {"n":1}`, `2 to "a": A-2 A {"n":2}`, `3 to "b": B-3 B {"n":3}`, `4 to "a": A-4 A {"n":4}`,
 				})
+			},
+		},
+		{
+			name: "the caller's slices",
+			rule: "a store keeps nothing of a commit's slices and pointers: the next boundary may be made in the same ones, also after a cancelled commit",
+			run: func(b *execBundle) {
+				c := full(fresh("e"), "a")
+				target, processed := c.Emits[0].TargetID, c.ProcessedEventID
+				overwrite := func(tag string) {
+					*target, *processed = "target-"+tag, "processed-"+tag
+					c.Emits[0].Event = store.Event{ID: "emit-" + tag, Kind: "Paid"}
+					c.Timers[0].Path = "timer-" + tag
+					c.Spawns[0].ChildID = "child-" + tag
+				}
+				b.commit(c)
+				overwrite("b")
+				b.commit(c)
+				overwrite("c")
+				b.equal("outbox", b.outbox(), []string{`1 to "target-a": emit-a Paid {}`, `2 to "target-b": emit-b Paid {}`})
+				b.equal("timers", b.due(10), []string{`10.0 "e" "timer-a"`, `10.0 "e" "timer-b"`})
+				b.equal("spawns", b.spawns(), []string{`1 by "e": "child-a" at "Fork.A" {"a":1}`, `2 by "e": "child-b" at "Fork.A" {"a":1}`})
+				b.equal("marks", []bool{b.processed("e", "processed-a"), b.processed("e", "processed-b"), b.processed("e", "processed-c")}, []bool{true, true, false})
+
+				// The race detector sees whoever still reads them.
+				c.Execution = b.copyOf("e")
+				ctx, cancel := context.WithCancel(b.ctx)
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					cancel()
+				}()
+				_, err := b.s.Commit(ctx, c)
+				overwrite("d")
+				<-done
+				if err != nil {
+					b.is(err, context.Canceled)
+				}
 			},
 		},
 		{
