@@ -100,6 +100,9 @@ func (t *Tree) slot(id string, rec *Record, sum uint32) int32 {
 	if flags&FalseFork != 0 {
 		t.remarked = append(t.remarked, n)
 	}
+	if flags&Assumed != 0 {
+		t.assumed++
+	}
 	t.recs, t.flags, t.links = append(t.recs, s), append(t.flags, flags), append(t.links, link{none, none, none})
 	if t.shown != nil {
 		t.shown = append(t.shown, shown{rec.Kind, rec.Title, rec.Role, rec.Time})

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,9 @@ type LineFormat struct {
 	// Head tells what can be told of a session from its name and its first objects:
 	// ID, Kind, Title and Project.
 	Head func(path string, first []store.JSON) Head
+	// Called is what the last objects of a file name the session, "" where they do not;
+	// nil where such a name stands nowhere else than Head looks.
+	Called func(last []store.JSON) string
 	// New makes a scanner for one file, which adds its records to a tree.
 	New func(path string, t *Tree) LineScanner
 	// Record says whether an object that was found in a damaged line is a record.
@@ -73,12 +77,6 @@ func LineID(p Place) string {
 	return id
 }
 
-// Bounds of the look at a file that finds its format.
-const (
-	sniffLines = 20
-	sniffBytes = 256 << 10
-)
-
 // LineReader reads files of lines.
 type LineReader struct {
 	find    func(ctx context.Context) ([]string, error) // the files, as of now
@@ -99,7 +97,9 @@ type lineFile struct {
 	stamp  string // changes with the file
 	inode  string
 	format *LineFormat // nil: none knows it
+	list   int64       // behind the bracket of the list that its records are in; 0: they are lines
 	head   Head
+	named  string // what it was called last by what it ended with, see LineFormat.Called
 	begin  string // what the file began with, see tailOf
 	begun  int64  // so many bytes of it
 }
@@ -318,6 +318,17 @@ func (r *LineReader) look(path string) (*lineFile, error) {
 			return nil, err
 		}
 	}
+	if !same {
+		f.named = ""
+	}
+	if f.format != nil && f.format.Called != nil && !f.head.Named {
+		last, err := r.lastObjects(path, info.Size())
+		if err != nil {
+			return nil, err
+		}
+		f.named = cmp.Or(f.format.Called(last), f.named)
+		f.head.Title = cmp.Or(f.named, f.head.Title)
+	}
 	f.stamp, f.size, f.inode = stamp, info.Size(), identity(info)
 	if f.format == nil {
 		return nil, fmt.Errorf("%q: %w", path, ErrFormat)
@@ -325,23 +336,6 @@ func (r *LineReader) look(path string) (*lineFile, error) {
 	f.head.Path, f.head.Size = path, info.Size()
 	f.head.Updated = float64(info.ModTime().UnixMilli()) / 1000
 	return f, nil
-}
-
-// sniff finds the format of a file and what can be told of it. A file that is in
-// another format than before is read anew.
-func (r *LineReader) sniff(f *lineFile) error {
-	first, err := firstObjects(f.path)
-	if err != nil {
-		return err
-	}
-	f.format = nil
-	for _, format := range r.formats {
-		if format.Sniff(first) {
-			f.format, f.head = format, format.Head(f.path, first)
-			break
-		}
-	}
-	return nil
 }
 
 // tailBytes is how much of a file is compared to know whether it is still the same one.
@@ -383,41 +377,17 @@ func (f *lineFile) beginsAsBefore() (bool, error) {
 // FormatOf is the name of the format that the file of a session is in, "" for one that
 // is not known.
 func (r *LineReader) FormatOf(h Head) string {
-	if f := r.formatOf(h.Path); f != nil {
+	if f, _ := r.formatOf(h.Path); f != nil {
 		return f.Name
 	}
 	return ""
 }
 
-func (r *LineReader) formatOf(path string) *LineFormat {
+func (r *LineReader) formatOf(path string) (format *LineFormat, list int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if f := r.files[path]; f != nil {
-		return f.format
+		return f.format, f.list
 	}
-	return nil
-}
-
-// firstObjects reads the objects that a file begins with.
-func firstObjects(path string) ([]store.JSON, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	var first []store.JSON
-	enough := errors.New("enough")
-	_, err = ReadLines(context.Background(), io.NewSectionReader(f, 0, sniffBytes), 0, Position{}, func(l Line) error {
-		if j, err := store.ParseJSON(string(l.Text)); err == nil && j.Kind() == store.Object {
-			first = append(first, j)
-		}
-		if len(first) == sniffLines {
-			return enough
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, enough) {
-		return nil, err
-	}
-	return first, nil
+	return nil, 0
 }

@@ -17,6 +17,7 @@ import (
 type lineState struct {
 	path    string
 	format  *LineFormat
+	list    int64 // where the list is that the records are the elements of; 0: they are lines
 	scanner LineScanner
 	seed    maphash.Seed
 	at      Position
@@ -28,7 +29,7 @@ type lineState struct {
 // Read implements [Reader]. It goes on where it stopped, unless the file is another
 // now, or shorter.
 func (r *LineReader) Read(ctx context.Context, h Head, g *Growth) error {
-	format := r.formatOf(h.Path)
+	format, list := r.formatOf(h.Path)
 	if format == nil {
 		return &store.NotFoundError{What: "session", ID: h.ID}
 	}
@@ -42,7 +43,7 @@ func (r *LineReader) Read(ctx context.Context, h Head, g *Growth) error {
 		return err
 	}
 	s, _ := g.State.(*lineState)
-	if s != nil && (s.path != h.Path || s.format != format || !os.SameFile(s.seen, info)) {
+	if s != nil && (s.path != h.Path || s.format != format || s.list != list || !os.SameFile(s.seen, info)) {
 		s = nil
 	}
 	if s != nil {
@@ -56,8 +57,8 @@ func (r *LineReader) Read(ctx context.Context, h Head, g *Growth) error {
 	}
 	begins := s == nil
 	if begins {
-		g.Restart(BuildOptions{Source: format.Name, Chain: format.Chain, Described: true})
-		s = &lineState{path: h.Path, format: format, scanner: format.New(h.Path, g.Tree()), seed: maphash.MakeSeed()}
+		g.Restart(BuildOptions{Source: format.Name, Path: h.Path, Chain: format.Chain, Described: true})
+		s = &lineState{path: h.Path, format: format, list: list, at: Position{Offset: list}, scanner: format.New(h.Path, g.Tree()), seed: maphash.MakeSeed()}
 		g.State = s
 	}
 	s.seen = info
@@ -149,7 +150,11 @@ func (s *lineState) split(ctx context.Context, f io.ReaderAt, to chan<- *piece) 
 			return ctx.Err()
 		}
 	}
-	at, err := ReadLines(ctx, f, 0, s.at, func(l Line) error {
+	lines := ReadLines
+	if s.list > 0 {
+		lines = readElements
+	}
+	at, err := lines(ctx, f, 0, s.at, func(l Line) error {
 		if p == nil {
 			p = &piece{}
 		}
@@ -159,7 +164,7 @@ func (s *lineState) split(ctx context.Context, f io.ReaderAt, to chan<- *piece) 
 		if p.text.Len() < bound && len(p.lines) < pieceLines {
 			return nil
 		}
-		return send(Position{Offset: l.Place.Offset + l.Place.Length + 1, Line: l.Place.Line})
+		return send(l.After)
 	})
 	if err != nil {
 		return err
@@ -242,7 +247,7 @@ func (r *LineReader) Bodies(ctx context.Context, h Head, recs []*Record, visit f
 	if len(recs) == 0 {
 		return nil
 	}
-	format := r.formatOf(h.Path)
+	format, _ := r.formatOf(h.Path)
 	if format == nil {
 		return &store.NotFoundError{What: "session", ID: h.ID}
 	}
@@ -270,12 +275,18 @@ func (r *LineReader) Bodies(ctx context.Context, h Head, recs []*Record, visit f
 			return err
 		}
 		text = text[:got]
+		var found []Object // in the line at offset
+		offset := int64(-1)
 		for ; n > 0; n-- {
 			p := recs[i].Place
-			body := store.JSON("")
-			if p.Offset-from+p.Length <= int64(len(text)) {
-				body = objectAt(text[p.Offset-from:][:p.Length], p, format)
+			if p.Offset != offset {
+				offset, found = p.Offset, nil
+				if p.Offset-from+p.Length <= int64(len(text)) {
+					clean, _ := Clean(text[p.Offset-from:][:p.Length], p.Offset == 0)
+					found, _ = Objects(string(clean), format.Record)
+				}
 			}
+			body := objectAt(found, p, format)
 			if err := visit(i, body); err != nil {
 				return err
 			}
@@ -285,14 +296,12 @@ func (r *LineReader) Bodies(ctx context.Context, h Head, recs []*Record, visit f
 	return nil
 }
 
-// objectAt is the object at a place, "" where there is none.
-func objectAt(line []byte, p Place, format *LineFormat) store.JSON {
-	clean, _ := Clean(line, p.Offset == 0)
-	found, _ := Objects(string(clean), format.Record)
-	if int(p.Part) >= len(found) {
+// objectAt is the object at a place among those of its line, "" where there is none.
+func objectAt(found []Object, p Place, format *LineFormat) store.JSON {
+	switch {
+	case int(p.Part) >= len(found):
 		return ""
-	}
-	if format.Withhold != nil {
+	case format.Withhold != nil:
 		return format.Withhold(found[p.Part].JSON)
 	}
 	return found[p.Part].JSON
@@ -300,7 +309,7 @@ func objectAt(line []byte, p Place, format *LineFormat) store.JSON {
 
 // Describe implements [Describer].
 func (r *LineReader) Describe(h Head, rec *Record, body store.JSON) {
-	if format := r.formatOf(h.Path); format != nil {
+	if format, _ := r.formatOf(h.Path); format != nil {
 		format.Describe(rec, body)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 	"unicode/utf8"
 
 	"treering/store"
@@ -35,6 +34,8 @@ type Line struct {
 	Mended bool
 	// Zeros says that there is nothing in it but zero bytes, which a crash leaves.
 	Zeros bool
+	// After is where to go on behind it.
+	After Position
 }
 
 // ReadLines reads the whole lines of a file from a position to its end, and returns
@@ -134,6 +135,7 @@ func (r *lineReader) fill() error {
 func (r *lineReader) cut(end int, skipped int64) Line {
 	raw := r.buf[r.used:end]
 	line := Line{Place: Place{File: r.file, Offset: r.at.Offset, Length: int64(len(raw)) + skipped, Line: r.at.Line + 1}}
+	line.After = Position{Offset: line.Place.Offset + line.Place.Length + 1, Line: line.Place.Line}
 	if line.TooLong = skipped > 0 || len(raw) > MaxLine; line.TooLong {
 		return line
 	}
@@ -159,13 +161,16 @@ func (r *lineReader) tail(line Line, visit func(Line) error) (Position, error) {
 	return r.at, nil
 }
 
+// byteOrderMark is what some editors begin a file with.
+const byteOrderMark = "\xef\xbb\xbf"
+
 // Clean makes a line fit to be parsed: without a carriage return at its end, a byte
 // order mark at the start of the file, and the NULs that a crash can leave around
 // what was written. Bytes that are no UTF-8 are replaced, and mended says so.
 func Clean(raw []byte, atStart bool) (text []byte, mended bool) {
 	text = raw
 	if atStart {
-		text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+		text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	}
 	if text = bytes.Trim(text, "\x00 \t\r"); text == nil {
 		text = []byte{} // Trim has nil for what is trimmed away; a line without text is one of a known length
@@ -174,73 +179,4 @@ func Clean(raw []byte, atStart bool) (text []byte, mended bool) {
 		return bytes.ToValidUTF8(text, []byte("\uFFFD")), true
 	}
 	return text, false
-}
-
-// Object is a JSON object found in a line.
-type Object struct {
-	Offset, Length int // within the line's text
-	JSON           store.JSON
-}
-
-// maxStarts bounds how often one damaged line is searched from a new start.
-const maxStarts = 256
-
-// Objects finds the records in a line: the line itself where it is one object, and
-// else, in one that was torn or run together with others, every object in it that
-// accept takes for a record. damaged says that there is something in the line besides.
-// A line that is no object at all yields nothing.
-func Objects(text string, accept func(store.JSON) bool) (found []Object, damaged bool) {
-	if len(text) == 0 {
-		return nil, false
-	}
-	if j, err := store.ParseJSON(text); err == nil {
-		if j.Kind() != store.Object {
-			return nil, true
-		}
-		return []Object{{0, len(text), j}}, false
-	}
-	at := 0
-	for range maxStarts {
-		i := strings.Index(text[at:], `{"`)
-		if i < 0 {
-			break
-		}
-		at += i
-		n := objectLength(text[at:])
-		if n == 0 {
-			at++
-			continue
-		}
-		j, err := store.ParseJSON(text[at : at+n])
-		if err != nil || !accept(j) {
-			at++
-			continue
-		}
-		found = append(found, Object{at, n, j})
-		at += n
-	}
-	return found, true
-}
-
-// objectLength is how long the object is that text begins with, braces and quotes
-// alone considered; 0 where it does not end.
-func objectLength(text string) int {
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return 0
 }

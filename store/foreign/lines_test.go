@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,4 +151,33 @@ func FuzzObjects(f *testing.F) {
 			at = o.Offset + o.Length
 		}
 	})
+}
+
+// However many records a line was run together of, and whatever stands before them,
+// each is found; and no line takes longer than its length.
+func TestManyObjects(t *testing.T) {
+	record := func(j store.JSON) bool { return !j.Get("id").IsNull() }
+	many := strings.Repeat(`{"id":1,"in":{"a":[{"b":1}]}}`, 5000)
+	torn := `{"id":0,"text":"` + strings.Repeat(`{"x":"y","in":{"z":`, 40_000)
+	for _, c := range []struct {
+		name, text string
+		want       int
+	}{
+		{"many", many, 5000},
+		{"a list of them", "[" + strings.Join(slices.Repeat([]string{`{"id":1}`}, 3000), ", ") + "]", 3000},
+		{"behind one that is torn", torn + many, 5000},
+		{"torn alone", torn, 0},
+		{"brackets", strings.Repeat(`{"[`, 1<<20), 0},
+		{"quotes", strings.Repeat(`{""`, 1<<20), 0},
+	} {
+		found, damaged := Objects(c.text, record)
+		if len(found) != c.want || !damaged {
+			t.Errorf("%s: %d records, damaged %t", c.name, len(found), damaged)
+		}
+		for i, o := range found {
+			if c.text[o.Offset:o.Offset+o.Length] != string(o.JSON) || i > 0 && o.Offset < found[i-1].Offset+found[i-1].Length {
+				t.Fatalf("%s: object %d at %d+%d", c.name, i, o.Offset, o.Length)
+			}
+		}
+	}
 }

@@ -169,6 +169,9 @@ func (it *item) node(body store.JSON) store.Node {
 	if line.Failed {
 		add("failed", "true")
 	}
+	if it.rec.Flags&Seam != 0 {
+		add("compact_boundary", "true")
+	}
 	members = append(members, it.facts...)
 	if it.stored {
 		if it.rec.Flags&TooLong != 0 {

@@ -60,6 +60,11 @@ const (
 	Prompt
 	// TooLong marks a record that was not loaded: its body says only how long it is.
 	TooLong
+	// Assumed marks a record that names no parent, where its format writes one with
+	// every record: it was given the one before it.
+	Assumed
+	// Seam marks where a context was cut off and goes on from a summary.
+	Seam
 )
 
 // Place is where a record's body is in its source.
@@ -173,6 +178,7 @@ type Head struct {
 	ID      string
 	Kind    string // "pi", "claude", "codex", "langgraph", "session", "docker-build"
 	Title   string
+	Named   bool    // the title is the one now, whatever stands elsewhere
 	Project string  // the folder that it is about
 	Updated float64 // epoch seconds, 0 unknown
 	Parent  string  // the session that it was made from or for, "" none

@@ -47,7 +47,8 @@ type Tree struct {
 	cut      map[int32]bool            // made roots, because they were their own ancestors
 	joined   []int32                   // towards the root of the part that a node is in; nil while nobody waited
 
-	linked bool // a link resolved
+	linked  bool  // a link resolved
+	assumed int64 // links that no record names
 	// How often a node that was there came elsewhere, or was called otherwise; and of
 	// that what cannot be foreseen while records are still to come.
 	shape, moves uint64
@@ -84,6 +85,8 @@ type BuildOptions struct {
 	Session string
 	// Source names the format, for the data of a root that had to be made up.
 	Source string
+	// Path is the source's, for the same; "" leaves it out.
+	Path string
 	// Header becomes the root, whatever else is one.
 	Header *Record
 	// Chain links the records in the order of storage where not one of their links
@@ -338,12 +341,15 @@ func (t *Tree) Facts(n int32) []store.Member {
 	if t.cut[n] {
 		add("cycle_cut", "true")
 	}
-	if t.chained() && n != planted {
+	if n != planted && (t.chained() || t.flags[n]&Assumed != 0) {
 		add("linear_assumed", "true")
 	}
 	if _, stored := t.Record(n); !stored {
 		add("synthetic", "true")
 		add("source", store.Quote(t.o.Source))
+		if t.o.Path != "" {
+			add("path", store.Quote(t.o.Path))
+		}
 		add("roots", store.JSON(fmt.Sprint(t.countRoots())))
 	}
 	return out
@@ -382,8 +388,9 @@ func (t *Tree) addTo(r *Report) {
 		r.Warn(w)
 	}
 	r.Dropped += t.report.Dropped
+	r.Chained += t.assumed
 	if t.chained() {
-		r.Chained += int64(t.Count())
+		r.Chained += int64(t.Count()) - t.assumed
 		return
 	}
 	orphans := make([]int32, 0, len(t.parentOf))

@@ -45,7 +45,25 @@ func describe(rec *foreign.Record, j store.JSON) {
 	case "session_info":
 		title = "name: " + text(j, "name")
 		rec.Flags |= foreign.Quiet
-	case "usage", "model_usage", "active_tools_change", "mode_change", "service_tier_change", "ttsr_injection", "credential_pin":
+	case "title_change":
+		title = "name: " + text(j, "title")
+		rec.Flags |= foreign.Quiet
+	case "mode_change":
+		title = "mode → " + text(j, "mode")
+		rec.Flags |= foreign.Quiet
+	case "session_init":
+		title = text(j, "task")
+	case "reset_boundary":
+		title = "context cleared"
+	case "context_edit":
+		title = "context edit: " + text(j, "targetId")
+		if j.Get("replacement").IsNull() {
+			title = "taken out of the context: " + text(j, "targetId")
+		}
+	case "usage", "model_usage":
+		title = strings.TrimSpace("usage " + text(j, "model"))
+		rec.Flags |= foreign.Quiet
+	case "active_tools_change", "service_tier_change", "ttsr_injection", "credential_pin", "archive":
 		rec.Flags |= foreign.Quiet
 	}
 	rec.Title = foreign.Title(title)

@@ -7,7 +7,7 @@
 package pi
 
 import (
-	"fmt"
+	"cmp"
 	"path/filepath"
 	"strings"
 
@@ -22,6 +22,13 @@ const Kind = "pi"
 func Format() *foreign.LineFormat {
 	return &foreign.LineFormat{
 		Name: "pi", Sniff: sniff, Head: head, Record: isRecord, Describe: describe, Withhold: withhold, Chain: true,
+		Called: func(last []store.JSON) string {
+			var n names
+			for _, j := range last {
+				n.take(j)
+			}
+			return n.given
+		},
 		New: func(_ string, t *foreign.Tree) foreign.LineScanner {
 			return &scanner{tree: t, moved: map[string]string{}, labels: map[string]string{}}
 		},
@@ -75,49 +82,86 @@ func text(j store.JSON, path ...string) string { return foreign.TextAt(j, path..
 
 func head(path string, first []store.JSON) foreign.Head {
 	h := foreign.Head{ID: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), Kind: Kind}
+	var n names
+	begun := false
 	for _, j := range first {
-		switch {
-		case isHeader(j):
-			h.ID, h.Project = text(j, "id"), text(j, "cwd")
-			if t := text(j, "title"); t != "" {
-				h.Title = t
-			}
-		case text(j, "type") == "title", text(j, "type") == "session_info":
-			for _, key := range []string{"title", "name"} {
-				if t := text(j, key); t != "" {
-					h.Title = foreign.Title(t)
-				}
-			}
-		case h.Title == "" && text(j, "message", "role") == "user":
-			h.Title = foreign.Title(foreign.Content(j.At("message", "content")))
+		if isHeader(j) && !begun {
+			begun = true
+			h.ID, h.Project, h.Parent = text(j, "id"), text(j, "cwd"), source(j)
 		}
+		n.take(j)
 	}
+	h.Title, h.Named = n.title(), n.slot != ""
 	return h
+}
+
+// source is the id of the session that one was forked from, of whose file the header
+// names the path, or "". The path is one of the machine that wrote it.
+func source(header store.JSON) string {
+	from := text(header, "parentSession")
+	if from == "" {
+		from = text(header, "branchedFrom") // the first version
+	}
+	from = strings.TrimSuffix(from[strings.LastIndexAny(from, `/\`)+1:], ".jsonl")
+	if _, id, ok := strings.Cut(from, "_"); ok {
+		return id // a time stands before it
+	}
+	return from
+}
+
+// names are what a session was called, the strongest first.
+type names struct {
+	slot   string // in the line that is written anew in its place
+	given  string // by the last line that gives a name
+	header string
+	prompt string // the first thing that was said
+}
+
+// take notes what an entry says about the name.
+func (n *names) take(j store.JSON) {
+	switch kind := text(j, "type"); {
+	case kind == "session" && isHeader(j):
+		if n.header == "" {
+			n.header = foreign.Title(text(j, "title"))
+		}
+	case kind == "title" && j.Get("parentId").IsNull():
+		n.slot = foreign.Title(text(j, "title"))
+	case kind == "session_info":
+		n.given = foreign.Title(text(j, "name"))
+	case kind == "title_change":
+		n.given = foreign.Title(text(j, "title"))
+	case n.prompt == "" && text(j, "message", "role") == "user":
+		rec := foreign.Record{}
+		describe(&rec, j)
+		n.prompt = rec.Title
+	}
+}
+
+func (n *names) title() string {
+	return cmp.Or(n.slot, n.given, n.header, n.prompt)
 }
 
 // scanner takes the entries of one file.
 type scanner struct {
 	tree    *foreign.Tree
-	header  bool // it was there
+	header  bool   // it was there
+	from    string // the session that it was forked from
 	r       foreign.Report
-	title   string            // the last name that was given
-	prompt  string            // the first thing that was said
+	names   names
 	moved   map[string]string // by the id of a line that moved the head: where to
 	target  string            // of the last such line, if nothing came after it
 	pointed bool
 	last    int32 // the node of the last entry
 	labels  map[string]string
 	order   []string // ids with labels, as they came
-	lines   int      // entries, for ids of those that have none
 
 	entry, message, usage foreign.Fields
 }
 
 // Add implements foreign.LineScanner.
 func (s *scanner) Add(e foreign.Entry) {
-	s.lines++
 	if e.JSON == "" {
-		s.add(e.Record(foreign.LineID(e.Place)), "", false)
+		s.follow(e.Record(foreign.LineID(e.Place)))
 		return
 	}
 	f := &s.entry
@@ -129,33 +173,54 @@ func (s *scanner) Add(e foreign.Entry) {
 		return
 	case kind == "leaf":
 		s.target, s.pointed = f.Kept("targetId"), true
-		s.moved[f.Kept("id")] = s.target
+		if id := f.Kept("id"); id != "" {
+			s.moved[id] = s.target
+		}
 		s.r.Other("leaf")
 		return
 	case kind == "title" && f.Get("parentId").IsNull():
-		if t := f.Kept("title"); t != "" {
-			s.title = t
-		}
+		s.names.take(e.JSON)
 		s.r.Other("title")
 		return
-	case kind == "" && f.Get("message").IsNull():
+	case kind == "" && f.Get("message").IsNull() && (f.Text("id") == "" || f.Get("parentId") == ""):
 		s.r.Other("unknown")
 		return
-	case kind == "session_info":
-		s.title = f.Kept("name")
+	case kind == "session_info", kind == "title_change":
+		s.names.take(e.JSON)
 	case kind == "label":
 		s.label(f.Kept("targetId"), f.Kept("label"))
 	}
-	if m := f.Get("message"); m.Kind() == store.Object {
-		s.message.Of(m)
-		s.said(e.JSON)
-	}
 	id := f.Text("id")
 	if id == "" {
-		id = fmt.Sprintf("line-%d", s.lines)
+		id = foreign.LineID(e.Place)
 	}
-	parent, named := f.Get("parentId").Text()
-	s.add(e.Record(id), parent, named)
+	rec, before := e.Record(id), s.tree.Count()
+	switch parent, named := f.Get("parentId").Text(); {
+	case f.Get("parentId") == "":
+		s.follow(rec)
+	case named && parent != "":
+		s.below(rec, parent)
+	default:
+		s.add(rec)
+	}
+	if s.tree.Count() > before { // or else it was written twice
+		s.said(e.JSON, kind)
+	}
+}
+
+// said notes what is to be known of an entry for the session.
+func (s *scanner) said(j store.JSON, kind string) {
+	switch kind {
+	case "usage", "model_usage", "compaction", "branch_summary":
+		s.spent(s.entry.Get("usage"), s.entry.Text("model"), false)
+	}
+	if m := s.entry.Get("message"); m.Kind() == store.Object {
+		s.message.Of(m)
+		if s.names.prompt == "" && s.message.Text("role") == "user" {
+			s.names.take(j)
+		}
+		s.spent(s.message.Get("usage"), s.message.Text("model"), true)
+	}
 }
 
 // head takes the header, of which the first counts.
@@ -165,22 +230,39 @@ func (s *scanner) head(e foreign.Entry) {
 		return
 	}
 	f := &s.entry
-	s.header = true
+	s.header, s.from = true, source(e.JSON)
+	s.names.take(e.JSON)
 	s.tree.SetHeader(foreign.Record{ID: f.Kept("id"), Kind: "session", Title: foreign.Title(f.Text("cwd")), Place: e.Place, Time: foreign.Time(f.Get("timestamp"))})
-	if t := f.Kept("title"); t != "" {
-		s.title = t
-	}
 }
 
-// add adds a node. What hangs below a line that only moved the head hangs below what it
-// moved to. Entries without any link follow each other.
-func (s *scanner) add(rec foreign.Record, parent string, named bool) {
-	if named {
-		parent, named = s.behind(parent)
+// below adds a node that names its parent. What hangs below a line that only moved the
+// head hangs below what it moved to.
+func (s *scanner) below(rec foreign.Record, parent string) {
+	if to, ok := s.behind(parent); ok {
+		rec.Parent = &to
 	}
-	if named {
-		rec.Parent = &parent
+	s.add(rec)
+}
+
+// follow adds a node that does not say what its parent is: it comes from before there
+// were parents, and goes on from where the program was.
+func (s *scanner) follow(rec foreign.Record) {
+	to := ""
+	switch {
+	case s.pointed:
+		to = s.target
+	case s.tree.Count() > 0:
+		to = s.tree.ID(s.last)
 	}
+	if to != "" {
+		rec.Flags |= foreign.Assumed
+		s.below(rec, to)
+		return
+	}
+	s.add(rec)
+}
+
+func (s *scanner) add(rec foreign.Record) {
 	s.target, s.pointed = "", false
 	s.last = s.tree.Add(rec)
 }
@@ -216,24 +298,17 @@ func (s *scanner) behind(id string) (to string, ok bool) {
 	}
 }
 
-// said notes what is to be known of a message for the session.
-func (s *scanner) said(j store.JSON) {
-	m := &s.message
-	if s.prompt == "" && m.Text("role") == "user" {
-		rec := foreign.Record{}
-		describe(&rec, j)
-		s.prompt = rec.Title
+// spent adds what a call of a model cost.
+func (s *scanner) spent(usage store.JSON, model string, message bool) {
+	if usage.Kind() != store.Object {
+		return
 	}
-	if u := m.Get("usage"); u.Kind() == store.Object {
-		s.usage.Of(u)
-		s.cost(m.Text("model"))
-	}
-}
-
-// cost adds what a message cost.
-func (s *scanner) cost(model string) {
+	s.usage.Of(usage)
 	u, t := &s.usage, &s.r.Totals
-	t.Messages++
+	if message {
+		t.Messages++
+		t.Model(model)
+	}
 	for _, sum := range []struct {
 		key string
 		n   *int64
@@ -245,7 +320,6 @@ func (s *scanner) cost(model string) {
 	if cost, ok := u.Get("cost").Get("total").Float64(); ok {
 		t.Cost += cost
 	}
-	t.Model(model)
 }
 
 // label gives a node a name, or takes it away.
@@ -258,13 +332,17 @@ func (s *scanner) label(target, name string) {
 
 // About implements foreign.LineScanner.
 func (s *scanner) About() foreign.About {
-	a := foreign.About{Title: s.title, Active: -1, Report: s.r, Labels: map[int32][]string{}}
-	if a.Title == "" {
-		a.Title = s.prompt
+	a := foreign.About{Title: s.names.title(), Active: -1, Report: s.r, Labels: map[int32][]string{}}
+	if s.from != "" {
+		a.Facts = append(a.Facts, store.Member{Key: "from_session", Value: store.Quote(s.from)})
 	}
-	switch {
+	switch to, ok := s.behind(s.target); {
+	case s.pointed && s.target == "" || s.pointed && !ok:
+		if s.header {
+			a.Active = s.tree.Root() // before the first message
+		}
 	case s.pointed:
-		if n, ok := s.tree.Latest(s.target); ok {
+		if n, ok := s.tree.Latest(to); ok {
 			a.Active = n
 		}
 	case s.tree.Count() > 0:
