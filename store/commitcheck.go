@@ -133,18 +133,24 @@ func checkText(field, text string, nul bool) error {
 
 // isPlain reports whether text is ASCII without NUL, as nearly all names are.
 func isPlain(text string) bool {
-	i := 0
-	for ; i+8 <= len(text); i += 8 {
+	if len(text) < 8 {
+		for i := range len(text) {
+			if c := text[i]; c == 0 || c >= utf8.RuneSelf {
+				return false
+			}
+		}
+		return true
+	}
+	// The last eight bytes may have been looked at in part.
+	last := len(text) - 8
+	for i := 0; ; i = min(i+8, last) {
 		if w := eight(text, i); (w|(w-ones)&^w)&highs != 0 {
 			return false
 		}
-	}
-	for ; i < len(text); i++ {
-		if c := text[i]; c == 0 || c >= utf8.RuneSelf {
-			return false
+		if i == last {
+			return true
 		}
 	}
-	return true
 }
 
 func (c Commit) checkCompanions() error {

@@ -208,6 +208,9 @@ func runOurs(ctx context.Context, binary string, g group, small bool, into sampl
 		args = append(args, "-test.benchtime="+g.small, "-small")
 	} else {
 		args = append(args, "-test.benchtime="+g.full)
+		if g.repeated != "" {
+			args = append(args, "-test.count="+g.repeated)
+		}
 	}
 	out, err := output(ctx, binary, args...)
 	if err != nil {

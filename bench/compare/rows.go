@@ -28,7 +28,10 @@ type group struct {
 	benchmarks string // for -bench
 	// times are the -benchtime of the full and the small run.
 	full, small string
-	rows        []row
+	// repeated is the -count of the full run where the reference, too, takes the median
+	// of several times in one process; "" is once.
+	repeated string
+	rows     []row
 }
 
 func groups() []group {
@@ -56,30 +59,30 @@ func groups() []group {
 		return row{name, unit, ours, "ns/op", scale, reference, false, g}
 	}
 	return []group{
-		{"commit", "^BenchmarkCommit$", "6400x", "800x", commits},
-		{"memory", "^BenchmarkMemory(Commit|Load)$", "200000x", "20000x", []row{
+		{"commit", "^BenchmarkCommit$", "6400x", "800x", "", commits},
+		{"memory", "^BenchmarkMemory(Commit|Load)$", "200000x", "20000x", "5", []row{
 			took("memory commit", "ns", 1, "MemoryCommit", "memory/commit", goal{factor: 4}),
 			{"memory commit allocations", "allocs", "MemoryCommit", "allocs/op", 1, "", false, goal{}},
 			took("memory load", "ns", 1, "MemoryLoad", "memory/load", goal{}),
 			{"memory load allocations", "allocs", "MemoryLoad", "allocs/op", 1, "", false, goal{bound: none}},
 		}},
-		{"append", "^BenchmarkAppend$", "6000x", "600x", []row{
+		{"append", "^BenchmarkAppend$", "6000x", "600x", "", []row{
 			appends("full/one"), appends("full/bulk100"), appends("normal/one"), appends("normal/bulk100"),
 		}},
-		{"nodes", "^BenchmarkNodes$", "1s", "20x", []row{
+		{"nodes", "^BenchmarkNodes$", "1s", "20x", "", []row{
 			took("list 1e6 nodes by pages", "ms", ms, "Nodes/list_all", "nodes/list_all", goal{factor: 1.6}),
 			took("first page of 1000", "us", us, "Nodes/page_first", "nodes/page_first", goal{bound: 350}),
 			took("page in the middle of them", "us", us, "Nodes/page_middle", "nodes/page_middle", goal{bound: 600}),
 		}},
-		{"children", "^BenchmarkChildren$", "1s", "20x", []row{
+		{"children", "^BenchmarkChildren$", "1s", "20x", "", []row{
 			took("100,000 children by pages", "ms", ms, "Children/list_all", "children/list_all", goal{bound: 45}),
 			took("page in the middle of the children", "us", us, "Children/page_middle", "children/page_middle", goal{bound: 600}),
 		}},
-		{"ancestry", "^BenchmarkAncestry$", "1s", "20x", []row{
+		{"ancestry", "^BenchmarkAncestry$", "1s", "20x", "", []row{
 			took("ancestry 10,000 deep", "ms", ms, "Ancestry", "ancestry/by_parent", goal{bound: 8}),
 			took("the same, recursive query", "ms", ms, "Ancestry", "ancestry/recursive", goal{}),
 		}},
-		{"executions", "^BenchmarkExecutions$", "1s", "5x", append(
+		{"executions", "^BenchmarkExecutions$", "1s", "5x", "", append(
 			executionRows("ours"), executionRows("harel")...)},
 	}
 }

@@ -36,10 +36,6 @@ func (s *Executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 	if c.ProcessedEventID != nil {
 		hash = maphash.String(s.seed, *c.ProcessedEventID)
 	}
-	var seqs []int64
-	if len(c.Emits) > 0 {
-		seqs = make([]int64, len(c.Emits))
-	}
 	if err := s.write(ctx); err != nil {
 		return nil, err
 	}
@@ -58,6 +54,7 @@ func (s *Executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 		rec.copyInto(snapshot, exe)
 	}
 	rec.exe, rec.snapshot = exe, snapshot
+	seqs := s.seqs.take(len(c.Emits))
 	for i := range c.Emits {
 		emit := &c.Emits[i]
 		e := s.outbox.entry(len(emit.Event.Data))

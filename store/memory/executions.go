@@ -37,6 +37,7 @@ type Executions struct {
 	purged   map[string]struct{} // ids that were: their stale copies must not revive them
 	outbox   queue[mail]
 	spawns   queue[birth]
+	seqs     seqRoom // for answers
 	timers   sorted[*timer]
 }
 

@@ -53,6 +53,23 @@ func (q *queue[T]) entry(size int) *entry[T] {
 	return e
 }
 
+// seqRoom hands out short slices, which many commits return, of one allocation. They
+// share no element.
+type seqRoom []int64
+
+// take returns n zeros, nil for none. What it returns is the caller's.
+func (r *seqRoom) take(n int) []int64 {
+	if n == 0 {
+		return nil
+	}
+	if n > len(*r) {
+		*r = make([]int64, max(n, 32))
+	}
+	seqs := (*r)[:n:n]
+	*r = (*r)[n:]
+	return seqs
+}
+
 // push gives e its seq and adds it.
 func (q *queue[T]) push(e *entry[T]) {
 	q.last++
