@@ -224,7 +224,7 @@ func lasting(data store.JSON, root bool) store.JSON {
 	var keep []store.Member
 	for key, v := range data.Members() {
 		switch key {
-		case "head", "labels", "roots", "orphan_parent", "cycle_cut", "linear_assumed":
+		case "head", "labels", "roots", "path", "others", "orphan_parent", "cycle_cut", "linear_assumed":
 		case "title":
 			if !root {
 				keep = append(keep, store.Member{Key: key, Value: v})

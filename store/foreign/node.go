@@ -31,6 +31,9 @@ func (g *Growth) take(n int32, facts bool) item {
 		it.facts = g.tree.Facts(n)
 		if n == g.tree.Root() {
 			it.facts = append(it.facts, g.about.Facts...)
+			if others, any := g.about.Report.others(); any {
+				it.facts = append(it.facts, others)
+			}
 		}
 	}
 	return it

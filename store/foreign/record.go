@@ -97,16 +97,17 @@ const maxWarnings = 200
 
 // Report counts what was found. A reader fills in what it sees, [Build] the rest.
 type Report struct {
-	Records    int64            // that became nodes
-	Duplicates int64            // stored again unchanged, and shown once
-	Renamed    int64            // other contents under an id that was taken, shown as ID#2
-	Orphans    int64            // their parent is not there
-	Cycles     int64            // cut
-	Roots      int64            // without a parent, the header apart
-	Chained    int64            // linked in the order of storage, because no link in the source resolves
-	Unreadable int64            // lines or rows that are no records: torn, not JSON, not an object
-	Skipped    int64            // records that are no nodes, by design of the format
-	Others     map[string]int64 // of those, by what they are
+	Records    int64                 // that became nodes
+	Duplicates int64                 // stored again unchanged, and shown once
+	Renamed    int64                 // other contents under an id that was taken, shown as ID#2
+	Orphans    int64                 // their parent is not there
+	Cycles     int64                 // cut
+	Roots      int64                 // without a parent, the header apart
+	Chained    int64                 // linked in the order of storage, because no link in the source resolves
+	Unreadable int64                 // lines or rows that are no records: torn, not JSON, not an object
+	Skipped    int64                 // records that are no nodes, by design of the format
+	Others     map[string]int64      // of those, by what they are
+	Last       map[string]store.JSON // of each of those the last, where it is short
 	Totals     Totals
 	Warnings   []Warning
 	Dropped    int64 // warnings that are counted only
@@ -141,7 +142,7 @@ func (t *Totals) Model(name string) {
 
 // Clone returns a report that shares nothing with this one.
 func (r Report) Clone() Report {
-	r.Others, r.Totals.Models = maps.Clone(r.Others), maps.Clone(r.Totals.Models)
+	r.Others, r.Last, r.Totals.Models = maps.Clone(r.Others), maps.Clone(r.Last), maps.Clone(r.Totals.Models)
 	r.Warnings = slices.Clone(r.Warnings)
 	return r
 }
@@ -158,11 +159,14 @@ func (r *Report) Warn(w Warning) {
 // maxOthers bounds how many kinds of records are told apart that are no nodes.
 const maxOthers = 200
 
-// Other counts a record of a kind that is no node.
-func (r *Report) Other(kind string) {
+// maxLast is the longest of such records, in bytes, that is kept.
+const maxLast = 2 << 10
+
+// Other counts a record of a kind that is no node, and keeps the last of each.
+func (r *Report) Other(kind string, record store.JSON) {
 	r.Skipped++
 	if r.Others == nil {
-		r.Others = map[string]int64{}
+		r.Others, r.Last = map[string]int64{}, map[string]store.JSON{}
 	}
 	if _, known := r.Others[kind]; !known {
 		if len(r.Others) >= maxOthers {
@@ -171,6 +175,18 @@ func (r *Report) Other(kind string) {
 		kind = strings.Clone(kind)
 	}
 	r.Others[kind]++
+	if record != "" && len(record) <= maxLast {
+		r.Last[kind] = store.JSON(strings.Clone(string(record)))
+	}
+}
+
+// others is the last record of each kind that is no node, as data.
+func (r *Report) others() (store.Member, bool) {
+	var members []store.Member
+	for _, kind := range slices.Sorted(maps.Keys(r.Last)) {
+		members = append(members, store.Member{Key: strings.ToValidUTF8(kind, "\uFFFD"), Value: r.Last[kind]})
+	}
+	return store.Member{Key: "others", Value: store.ObjectOf(members...)}, members != nil
 }
 
 // Head is what is known of a session without reading it.

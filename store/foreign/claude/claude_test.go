@@ -257,7 +257,7 @@ func TestAgentFiles(t *testing.T) {
 	}
 	want := map[string]string{
 		"aaaa": `claude-code "main" from ""`, "agent-0001": `claude-agent "old layout" from "S"`,
-		"agent-0002": `claude-agent "looks" from "S"`, "agent-0003": `claude-agent "in a workflow" from "S"`,
+		"agent-0002": `claude-agent "looks" from "aaaa"`, "agent-0003": `claude-agent "in a workflow" from "aaaa"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

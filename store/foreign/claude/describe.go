@@ -48,6 +48,7 @@ func looksOf(kind string, f *foreign.Fields, content store.JSON) looks {
 		}
 		switch {
 		case subtype == "compact_boundary":
+			l.flags |= foreign.Seam
 		case f.Text("level") == "error" || subtype == "api_error":
 			l.flags |= foreign.Failed
 		default:
@@ -91,6 +92,8 @@ func describe(rec *foreign.Record, j store.JSON) {
 		title = fmt.Sprintf("compacted (%s, %s)", or(text(m, "trigger"), "?"), or(string(m.Get("preTokens")), "?"))
 	case l.role == "system":
 		title = strings.TrimSpace(f.Text("subtype") + " " + f.Text("content"))
+	case foreign.Content(content) != "":
+		title = foreign.Content(content) // of a type that is not known
 	default:
 		title = or(text(f.Get("attachment"), "type"), or(text(f.Get("data"), "type"), rec.Kind))
 	}
@@ -156,7 +159,7 @@ func prompt(j store.JSON) (title string, real bool) {
 		return "", false
 	}
 	said := strings.TrimSpace(foreign.Content(content))
-	if name, ok := strings.CutPrefix(said, "<command-name>"); ok {
+	if _, name, ok := strings.Cut(said, "<command-name>"); ok && strings.HasPrefix(said, "<command-") {
 		name, _, _ = strings.Cut(name, "</command-name>")
 		return foreign.Title("/" + strings.TrimPrefix(name, "/")), false
 	}

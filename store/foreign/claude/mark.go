@@ -2,6 +2,15 @@ package claude
 
 import "treering/store/foreign"
 
+// role is what a node is for the head of a session.
+type role uint8
+
+const (
+	none   role = iota
+	speaks      // a message
+	leads       // one of the conversation itself, which can be the head
+)
+
 // marks finds the head of a session while it grows, and tells the forks that a person
 // made from those that are only stored as forks. At a real branch point at least two of
 // the children lead to something that was asked; where fewer do, one child is what the
@@ -10,32 +19,47 @@ import "treering/store/foreign"
 type marks struct {
 	tree    *foreign.Tree
 	shape   uint64
-	prompts []bool  // by node: whether something that a person asked is there or below
-	head    []int32 // by node: the nearest message from there upwards, which can be the head; -1: none
-	best    int32   // the head; -1: none
+	prompts []bool   // by node: whether something that a person asked is there or below
+	roles   []role   // by node
+	near    []int32  // by node: the nearest message from there upwards; -1: none
+	best    int32    // the head; -1: none
+	stale   bool     // it is to be looked for
+	stamps  []uint32 // by node, from since on: when it was written; 0: unknown
+	since   int32
 }
 
 func newMarks(t *foreign.Tree) marks {
-	return marks{tree: t, shape: t.Shape(), best: -1, prompts: []bool{false}, head: []int32{-1}}
+	return marks{tree: t, shape: t.Shape(), best: -1, prompts: []bool{false}, roles: []role{none}, near: []int32{-1}}
 }
 
-// added takes a node that was added; head says that it can be the head.
-func (m *marks) added(n int32, head bool) {
+// added takes a node that was added. Those that were written at one moment have the
+// same stamp.
+func (m *marks) added(n int32, r role, stamp uint32) {
 	if int(n) < len(m.prompts) {
 		return // it was there: a line that was written twice
 	}
-	m.prompts = append(m.prompts, false)
+	m.prompts, m.roles = append(m.prompts, false), append(m.roles, r)
+	if stamp != 0 && m.stamps == nil {
+		m.since = n
+	}
+	if stamp != 0 || m.stamps != nil {
+		m.stamps = append(m.stamps, stamp)
+	}
 	p, ok := m.tree.Parent(n)
 	switch {
-	case head:
-		m.head = append(m.head, n)
+	case r != none:
+		m.near = append(m.near, n)
 	case ok:
-		m.head = append(m.head, m.head[p])
+		m.near = append(m.near, m.near[p])
 	default:
-		m.head = append(m.head, -1)
+		m.near = append(m.near, -1)
 	}
-	// What is added last is one of those that nothing follows.
-	m.best = max(m.best, m.head[n])
+	switch at := m.near[n]; {
+	case at >= 0 && m.roles[at] == leads:
+		m.best = max(m.best, at) // nothing follows what is added last
+	default:
+		m.stale = true // it may follow the head, which is none then
+	}
 	m.asked(n)
 	if !ok {
 		return
@@ -60,13 +84,48 @@ func (m *marks) asked(n int32) {
 }
 
 // active is the head: of the nodes that nothing follows, walked up to the nearest
-// message, the one that was written last.
+// message, the one that was written last. Where none of those is of the conversation
+// itself it is the last message above them that is.
 func (m *marks) active() int32 {
-	if now := m.tree.Shape(); now != m.shape {
-		m.shape = now
+	now := m.tree.Shape()
+	if now == m.shape && !m.stale {
+		return m.best
+	}
+	if now != m.shape {
 		m.again()
 	}
+	m.shape, m.stale = now, false
+	m.best = -1
+	other := int32(-1)
+	for n := range int32(len(m.near)) {
+		if _, more := m.tree.FirstChild(n); more || n == 0 {
+			continue
+		}
+		at := m.near[n]
+		if at >= 0 && m.roles[at] == leads {
+			m.best = max(m.best, at)
+			continue
+		}
+		for ; m.best < 0 && at >= 0 && at > other; at = m.above(at) {
+			if m.roles[at] == leads {
+				other = at
+				break
+			}
+		}
+	}
+	if m.best < 0 {
+		m.best = other
+	}
 	return m.best
+}
+
+// above is the nearest message above one.
+func (m *marks) above(n int32) int32 {
+	p, ok := m.tree.Parent(n)
+	if !ok {
+		return -1
+	}
+	return m.near[p]
 }
 
 // again looks at all nodes, where some of them came elsewhere.
@@ -92,17 +151,13 @@ func (m *marks) again() {
 			m.prompts[p] = true
 		}
 	}
-	m.best = -1
 	for _, at := range order {
 		m.weigh(at)
-		if m.head[at] != at {
-			if m.head[at] = -1; at != t.Root() {
+		if m.roles[at] == none {
+			if m.near[at] = -1; at != t.Root() {
 				p, _ := t.Parent(at)
-				m.head[at] = m.head[p]
+				m.near[at] = m.near[p]
 			}
-		}
-		if _, more := t.FirstChild(at); !more {
-			m.best = max(m.best, m.head[at])
 		}
 	}
 }
@@ -116,6 +171,7 @@ func (m *marks) weigh(at int32) {
 	t := m.tree
 	children, asked := 0, 0
 	main, below := int32(-1), false
+	var when map[uint32]int32 // the last child that leads to a prompt, by its stamp
 	for c, ok := t.FirstChild(at); ok; c, ok = t.NextSibling(c) {
 		if children++; children > weighed {
 			return
@@ -124,6 +180,15 @@ func (m *marks) weigh(at int32) {
 		switch {
 		case m.prompts[c]:
 			asked++
+			if stamp := m.stamp(c); stamp != 0 {
+				if when == nil {
+					when = map[uint32]int32{}
+				}
+				if _, again := when[stamp]; again {
+					asked-- // what a compaction kept, written once more
+				}
+				when[stamp] = c
+			}
 			main, below = c, true
 		case asked == 0 && (more || !below):
 			main, below = c, below || more
@@ -133,10 +198,22 @@ func (m *marks) weigh(at int32) {
 		return // below a root that was made up every child is a root
 	}
 	for c, ok := t.FirstChild(at); ok; c, ok = t.NextSibling(c) {
-		if children < 2 || asked >= 2 && m.prompts[c] || c == main {
+		branch := asked >= 2 && m.prompts[c]
+		if stamp := m.stamp(c); branch && stamp != 0 {
+			branch = when[stamp] == c
+		}
+		if children < 2 || branch || c == main {
 			t.Mark(c, 0, foreign.FalseFork)
 		} else {
 			t.Mark(c, foreign.FalseFork, 0)
 		}
 	}
+}
+
+// stamp is when a node was written, if that was noted.
+func (m *marks) stamp(n int32) uint32 {
+	if i := n - m.since; m.stamps != nil && i >= 0 && int(i) < len(m.stamps) {
+		return m.stamps[i]
+	}
+	return 0
 }

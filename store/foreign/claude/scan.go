@@ -2,7 +2,6 @@ package claude
 
 import (
 	"hash/maphash"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,7 +12,9 @@ import (
 // scanner takes the lines of one file.
 type scanner struct {
 	path  string
-	agent bool // the file is a sub-agent's
+	agent bool   // the file is a sub-agent's
+	from  string // the session that it works for, or was forked from
+	cut   bool   // there was a compaction
 	tree  *foreign.Tree
 	r     foreign.Report
 	marks marks
@@ -29,13 +30,20 @@ type scanner struct {
 	sums     map[string]string // by the uuid that they are about
 	prompt   string            // the first real one
 	command  string            // the first command, where there is no prompt
+	missing  []missing         // logical parents that did not stand before their children
 
 	line, message, usage foreign.Fields
 }
 
+// missing is a parent that was not there when it was named.
+type missing struct {
+	id      string
+	warning foreign.Warning
+}
+
 func newScanner(path string, t *foreign.Tree) *scanner {
 	return &scanner{
-		path: path, agent: strings.HasPrefix(filepath.Base(path), "agent-"), tree: t, marks: newMarks(t), seed: maphash.MakeSeed(),
+		path: path, agent: isAgentFile(path), tree: t, marks: newMarks(t), seed: maphash.MakeSeed(),
 		tasks: map[uint64]int32{}, lastTask: -1, lastMain: -1, counted: map[uint64]struct{}{}, sums: map[string]string{},
 	}
 }
@@ -48,7 +56,7 @@ func (s *scanner) Add(e foreign.Entry) {
 			parent := s.tree.ID(s.lastMain)
 			rec.Parent = &parent
 		}
-		s.marks.added(s.tree.Add(rec), false)
+		s.marks.added(s.tree.Add(rec), none, 0)
 		return
 	}
 	f := &s.line
@@ -56,8 +64,8 @@ func (s *scanner) Add(e foreign.Entry) {
 	kind, id := f.Text("type"), f.Text("uuid")
 	message := f.Get("message")
 	said := message.Kind() == store.Object
-	if !slices.Contains(treeTypes, kind) || id == "" && !said {
-		s.about(kind)
+	if !isNode(kind, id, f.Get("parentUuid"), said) {
+		s.about(kind, e.JSON)
 		return
 	}
 	if id == "" {
@@ -74,9 +82,14 @@ func (s *scanner) Add(e foreign.Entry) {
 	}
 	l := looksOf(kind, f, content)
 	rec.Flags |= l.flags
-	side := f.Get("isSidechain") == "true" && !s.agent
+	inSide := f.Get("isSidechain") == "true"
+	if s.tree.Count() == 0 {
+		s.agent = s.agent || inSide && f.Text("agentId") != "" // whatever the file is called
+		s.from = from(s.path, e.JSON, s.agent)
+	}
+	side := inSide && !s.agent
 	switch {
-	case l.kind == "system:compact_boundary":
+	case l.flags&foreign.Seam != 0, l.kind == "compact_summary" && rec.Parent == nil:
 		s.seam(&rec)
 	case side && rec.Parent == nil:
 		s.graft(&rec, content)
@@ -84,14 +97,37 @@ func (s *scanner) Add(e foreign.Entry) {
 	if side {
 		rec.Flags |= foreign.Side
 	}
+	before := s.tree.Count()
+	n := s.tree.Add(rec)
+	if s.tree.Count() == before {
+		return // it was written twice
+	}
 	if said {
 		s.spent()
 	}
-	head := !side && (l.kind == "user" || l.kind == "assistant" || l.kind == "tool_result" || l.kind == "compact_summary") &&
-		f.Text("teamName") == "" && f.Get("isMeta") != "true"
-	n := s.tree.Add(rec)
-	s.marks.added(n, head)
+	role := none
+	if kind == "user" || kind == "assistant" {
+		role = speaks
+		if !side && f.Text("teamName") == "" && f.Get("isMeta") != "true" {
+			role = leads
+		}
+	}
+	stamp := uint32(0)
+	if s.cut {
+		stamp = uint32(maphash.String(s.seed, f.Text("timestamp"))) | 1
+	}
+	s.cut = s.cut || l.flags&foreign.Seam != 0
+	s.marks.added(n, role, stamp)
 	s.remember(n, &l, side, content, e.JSON)
+}
+
+// isNode reports whether a line is a node: one that is known to be one, or one of a
+// type that is not known and says where it hangs.
+func isNode(kind, id string, parent store.JSON, said bool) bool {
+	if slices.Contains(treeTypes, kind) {
+		return id != "" || said
+	}
+	return id != "" && parent != "" && kind != "" && !slices.Contains(otherTypes, kind)
 }
 
 // remember notes what later lines may refer to.
@@ -129,12 +165,11 @@ func (s *scanner) seam(rec *foreign.Record) {
 	}
 	m := s.line.Get("compactMetadata")
 	logical := s.line.Text("logicalParentUuid")
-	candidates := []string{logical}
 	last := ""
 	for id := range m.At("preservedMessages", "uuids").Elements() {
 		last = text(id)
 	}
-	candidates = append(candidates, last, text(m, "preservedSegment", "tailUuid"), text(m, "preservedSegment", "headUuid"))
+	candidates := []string{logical, last, text(m, "preservedSegment", "tailUuid"), text(m, "preservedSegment", "headUuid")}
 	if s.lastMain >= 0 {
 		candidates = append(candidates, s.tree.ID(s.lastMain))
 	}
@@ -148,8 +183,13 @@ func (s *scanner) seam(rec *foreign.Record) {
 		}
 	}
 	if _, there := s.tree.Latest(logical); !there && logical != "" {
-		s.r.Orphans++
-		s.r.Warn(foreign.Warning{Place: rec.Place, ID: strings.Clone(rec.ID), Text: "its logical parent " + logical + " is not there: it goes on from the line before"})
+		instead := "nothing"
+		if rec.Parent != nil {
+			instead = *rec.Parent
+		}
+		s.missing = append(s.missing, missing{strings.Clone(logical), foreign.Warning{
+			Place: rec.Place, ID: strings.Clone(rec.ID), Text: "its logical parent " + logical + " is not there: it hangs below " + instead,
+		}})
 	}
 }
 
@@ -181,6 +221,9 @@ func (s *scanner) spent() {
 	}
 	s.usage.Of(u)
 	t := &s.r.Totals
+	if cost, ok := s.line.Get("costUSD").Float64(); ok { // older releases
+		t.Cost += cost
+	}
 	t.Messages++
 	for _, c := range []struct {
 		key string
@@ -194,7 +237,7 @@ func (s *scanner) spent() {
 }
 
 // about takes a line that is no node.
-func (s *scanner) about(kind string) {
+func (s *scanner) about(kind string, j store.JSON) {
 	switch kind {
 	case "summary":
 		s.sums[s.line.Kept("leafUuid")] = s.line.Kept("summary")
@@ -205,12 +248,21 @@ func (s *scanner) about(kind string) {
 	case "":
 		kind = "without a type"
 	}
-	s.r.Other(kind)
+	s.r.Other(kind, j)
 }
 
 // About implements foreign.LineScanner.
 func (s *scanner) About() foreign.About {
-	a := foreign.About{Title: s.title(), Active: s.marks.active(), Report: s.r}
+	a := foreign.About{Title: s.title(), Active: s.marks.active(), Report: s.r.Clone()}
+	for _, m := range s.missing {
+		if _, there := s.tree.Latest(m.id); !there { // it may have come later
+			a.Report.Orphans++
+			a.Report.Warn(m.warning)
+		}
+	}
+	if s.from != "" {
+		a.Facts = append(a.Facts, store.Member{Key: "from_session", Value: store.Quote(s.from)})
+	}
 	if s.agent {
 		if m, ok := meta(s.path); ok {
 			a.Facts = append(a.Facts, store.Member{Key: "agent_type", Value: store.Quote(m.AgentType)}, store.Member{Key: "tool_use_id", Value: store.Quote(m.ToolUseID)})

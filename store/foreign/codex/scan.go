@@ -42,7 +42,7 @@ func (s *scanner) Add(e foreign.Entry) {
 		s.meta(e.JSON, e)
 		return
 	case kind == "event_msg":
-		s.event(payload)
+		s.event(payload, e.JSON)
 		return
 	case kind == "response_item" || kind == "compacted":
 	case slices.Contains(items, kind) && payload.IsNull():
@@ -50,7 +50,7 @@ func (s *scanner) Add(e foreign.Entry) {
 		if kind == "" {
 			kind = "without a type"
 		}
-		s.r.Other(kind)
+		s.r.Other(kind, e.JSON)
 		return
 	}
 	n := s.keep(e)
@@ -89,7 +89,7 @@ func itemOf(j store.JSON) (kind string, item store.JSON) {
 // meta takes the first line. A file that was forked holds its source's as well.
 func (s *scanner) meta(m store.JSON, e foreign.Entry) {
 	if s.header {
-		s.r.Other("session_meta")
+		s.r.Other("session_meta", e.JSON)
 		return
 	}
 	s.header, s.id, s.cwd = true, text(m, "id"), text(m, "cwd")
@@ -101,7 +101,7 @@ func (s *scanner) meta(m store.JSON, e foreign.Entry) {
 }
 
 // event takes what happened to the thread; the messages among them are items as well.
-func (s *scanner) event(m store.JSON) {
+func (s *scanner) event(m, j store.JSON) {
 	switch kind := text(m, "type"); kind {
 	case "thread_rolled_back":
 		n, _ := m.Get("num_turns").Int64()
@@ -116,14 +116,14 @@ func (s *scanner) event(m store.JSON) {
 			}
 			at = p
 		}
-		s.r.Other(kind)
+		s.r.Other(kind, j)
 	case "thread_name_updated":
 		for _, key := range []string{"thread_name", "name"} {
 			if name := text(m, key); name != "" {
 				s.named = foreign.Title(name)
 			}
 		}
-		s.r.Other(kind)
+		s.r.Other(kind, j)
 	case "token_count":
 		total := m.At("info", "total_token_usage")
 		t := &s.r.Totals // they are sums already: the last counts
@@ -135,11 +135,11 @@ func (s *scanner) event(m store.JSON) {
 				*c.n = v
 			}
 		}
-		s.r.Other(kind)
+		s.r.Other(kind, j)
 	case "":
-		s.r.Other("event_msg")
+		s.r.Other("event_msg", j)
 	default:
-		s.r.Other(kind)
+		s.r.Other(kind, j)
 	}
 }
 

@@ -176,14 +176,14 @@ func (s *scanner) Add(e foreign.Entry) {
 		if id := f.Kept("id"); id != "" {
 			s.moved[id] = s.target
 		}
-		s.r.Other("leaf")
+		s.r.Other("leaf", e.JSON)
 		return
 	case kind == "title" && f.Get("parentId").IsNull():
 		s.names.take(e.JSON)
-		s.r.Other("title")
+		s.r.Other("title", e.JSON)
 		return
 	case kind == "" && f.Get("message").IsNull() && (f.Text("id") == "" || f.Get("parentId") == ""):
-		s.r.Other("unknown")
+		s.r.Other("unknown", e.JSON)
 		return
 	case kind == "session_info", kind == "title_change":
 		s.names.take(e.JSON)
@@ -226,7 +226,7 @@ func (s *scanner) said(j store.JSON, kind string) {
 // head takes the header, of which the first counts.
 func (s *scanner) head(e foreign.Entry) {
 	if s.header {
-		s.r.Other("session") // written again by mistake
+		s.r.Other("session", e.JSON) // written again by mistake
 		return
 	}
 	f := &s.entry

@@ -87,7 +87,7 @@ func (s *scanner) Add(e foreign.Entry) {
 		if kind == "" {
 			kind = "unknown"
 		}
-		s.r.Other(kind)
+		s.r.Other(kind, j)
 		return
 	}
 	id, _ := ident(j.Get("id"))

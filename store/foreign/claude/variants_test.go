@@ -1,0 +1,142 @@
+package claude
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestVariants(t *testing.T) {
+	boundary := func(id, logical, meta string) string {
+		return fmt.Sprintf(`{"type":"system","subtype":"compact_boundary","uuid":%q,"parentUuid":null,"logicalParentUuid":%q,"sessionId":"S","compactMetadata":{"trigger":"auto","preTokens":5%s}}`, id, logical, meta)
+	}
+	for _, c := range []struct {
+		name  string
+		lines []string
+		want  []string
+		title string
+	}{
+		{"a type that is not known, with a place", []string{
+			line("u", "user", "a"),
+			`{"type":"brand_new","uuid":"n","parentUuid":"u","sessionId":"S","message":{"content":"news"}}`,
+			line("b<n", "assistant", "b"),
+			`{"type":"brand_new","sessionId":"S"}`,
+		}, []string{"u user: a", "n<u brand_new: news", "b<n assistant: b *"}, "a"},
+		{"an export without ids", []string{
+			`{"type":"user","message":{"role":"user","content":"a"},"timestamp":"2026-03-01T10:00:00Z"}`,
+			`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"b"}]}}`,
+			`{"type":"user","message":{"role":"user","content":"c"}}`,
+		}, []string{"line-1 user: a", "line-2<line-1 assistant: b", "line-3<line-2 user: c *"}, "a"},
+		{"the head is no line of the program's own: the branch that ends with one is out", []string{
+			line("u", "user", "a"), line("a1<u", "assistant", "b"), line("u2<a1", "user", "c"), line("a2<u2", "assistant", "d"),
+			line("u3<a1", "user", "e"), line("a3<u3", "assistant", "f"), line("m<a3", "user", "caveat", `"isMeta":true`),
+		}, []string{"u user: a", "a1<u assistant: b", "u2<a1 user: c", "a2<u2 assistant: d *", "u3<a1 user: e", "a3<u3 assistant: f", "m<a3 user: caveat"}, "a"},
+		{"where every branch ends so it is the last message before", []string{
+			line("u", "user", "a"), line("a1<u", "assistant", "b"), line("m<a1", "user", "caveat", `"isMeta":true`),
+		}, []string{"u user: a", "a1<u assistant: b *", "m<a1 user: caveat"}, "a"},
+		{"a team's lines are not the head", []string{
+			line("u", "user", "a"), line("a1<u", "assistant", "b"), line("t<u", "assistant", "mate", `"teamName":"x"`),
+		}, []string{"u user: a", "a1<u assistant: b ~ *", "t<u assistant: mate"}, "a"},
+		{"a boundary that names what comes later", []string{
+			line("u", "user", "a"), line("a1<u", "assistant", "b"),
+			boundary("k", "x", `,"preservedMessages":{"anchorUuid":"s","uuids":["u","a1"]}`),
+			line("s<k", "user", "so far", `"isCompactSummary":true`),
+			line("x<s", "user", "kept"),
+		}, []string{"u user: a", "a1<u assistant: b", "k<a1 system:compact_boundary: compacted (auto, 5)", "s<k compact_summary: so far", "x<s user: kept *"}, "a"},
+		{"a boundary with the segment that was kept", []string{
+			line("u", "user", "a"), line("a1<u", "assistant", "b"), line("u2<a1", "user", "c"),
+			boundary("k", "gone", `,"preservedSegment":{"headUuid":"u","anchorUuid":"s","tailUuid":"a1"}`),
+		}, []string{"u user: a", "a1<u assistant: b", "u2<a1 user: c *", "k<a1 system:compact_boundary: compacted (auto, 5) ~"}, "a"},
+		{"what a compaction kept, written once more", []string{
+			line("u", "user", "a"),
+			boundary("k", "u", ""),
+			line("s<k", "user", "so far", `"isCompactSummary":true`),
+			line("r1<s", "user", "kept", `"timestamp":"2026-03-01T10:00:05.123Z"`), line("b1<r1", "assistant", "kept too"),
+			line("r2<s", "user", "kept", `"timestamp":"2026-03-01T10:00:05.123Z"`), line("b2<r2", "assistant", "kept too"), line("n<b2", "user", "and on"),
+		}, []string{"u user: a", "k<u system:compact_boundary: compacted (auto, 5)", "s<k compact_summary: so far", "r1<s user: kept ~", "b1<r1 assistant: kept too", "r2<s user: kept", "b2<r2 assistant: kept too", "n<b2 user: and on *"}, "a"},
+		{"and what a person asked twice", []string{
+			line("u", "user", "a"),
+			boundary("k", "u", ""),
+			line("s<k", "user", "so far", `"isCompactSummary":true`),
+			line("r1<s", "user", "x", `"timestamp":"2026-03-01T10:00:05.123Z"`),
+			line("r2<s", "user", "x", `"timestamp":"2026-03-01T10:00:09.123Z"`),
+		}, []string{"u user: a", "k<u system:compact_boundary: compacted (auto, 5)", "s<k compact_summary: so far", "r1<s user: x", "r2<s user: x *"}, "a"},
+		{"a command first", []string{
+			line("u", "user", "<command-message>init is running</command-message>\n<command-name>/init</command-name>"),
+			line("a1<u", "assistant", "b"),
+		}, []string{"u user: <command-message>init is running</command-message>", "a1<u assistant: b *"}, "/init"},
+		{"summaries of here and elsewhere", []string{
+			`{"type":"summary","summary":"elsewhere","leafUuid":"zz"}`,
+			`{"type":"summary","summary":"here","leafUuid":"a1"}`,
+			line("u", "user", "a"), line("a1<u", "assistant", "b"),
+		}, []string{"u user: a", "a1<u assistant: b *"}, "here"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t, written(t, c.lines...))
+			if diff := cmp.Diff(c.want, tree(t, s, only(t, s))); diff != "" {
+				t.Error(diff)
+			}
+			if _, title, err := s.Report(t.Context(), only(t, s)); err != nil || title != c.title {
+				t.Errorf("title %q, %v", title, err)
+			}
+		})
+	}
+}
+
+// A parent that is named before it is written is not missing.
+func TestALogicalParentThatComesLater(t *testing.T) {
+	boundary := `{"type":"system","subtype":"compact_boundary","uuid":"k","parentUuid":null,"logicalParentUuid":%q,"sessionId":"S"}`
+	for logical, want := range map[string]int64{"x": 0, "y": 1} {
+		s := open(t, written(t, line("u", "user", "a"), fmt.Sprintf(boundary, logical), line("x<k", "user", "kept")))
+		r, _, err := s.Report(t.Context(), only(t, s))
+		if err != nil || r.Orphans != want || int64(len(r.Warnings)) != want {
+			t.Errorf("%s: %+v, %v", logical, r, err)
+		}
+	}
+	n, err := open(t, written(t, line("u", "user", "a"), fmt.Sprintf(boundary, "u"))).Node(t.Context(), "11111111-2222", "k")
+	if err != nil || n.Data.Get("compact_boundary") != "true" {
+		t.Errorf("%s, %v", n.Data, err)
+	}
+}
+
+// Where a session comes from is told where it says so; lists say what it was called
+// last, though that stands at its end.
+func TestWhereASessionIsFrom(t *testing.T) {
+	dir := t.TempDir()
+	const one, two, three = "0b4c8a6e-0000-4000-8000-000000000001", "0b4c8a6e-0000-4000-8000-000000000002", "0b4c8a6e-0000-4000-8000-000000000003"
+	long := strings.Repeat("x", 300<<10)
+	for name, lines := range map[string][]string{
+		one:        {strings.ReplaceAll(line("u", "user", "a"), `"S"`, `"`+one+`"`), line("b<u", "assistant", long), `{"type":"ai-title","sessionId":"S","aiTitle":"by the program"}`},
+		two:        {strings.ReplaceAll(line("u", "user", "a"), `"S"`, `"`+one+`"`), `{"type":"custom-title","sessionId":"S","customTitle":"resumed"}`},
+		three:      {line("u", "user", "a", `"forkedFrom":{"sessionId":"`+two+`","messageUuid":"u"}`)},
+		"renamed":  {line("u", "user", "a", `"isSidechain":true`, `"agentId":"ab12"`), line("v<u", "assistant", "b", `"isSidechain":true`, `"agentId":"ab12"`)},
+		"any-name": {line("u", "user", "a")},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name+".jsonl"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := open(t, dir)
+	heads, err := s.Heads(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, h := range heads {
+		got[h.ID] = fmt.Sprintf("%s %q from %q", h.Kind, h.Title, h.Parent)
+	}
+	want := map[string]string{
+		one: `claude-code "by the program" from ""`, two: `claude-code "resumed" from "` + one + `"`, three: `claude-code "a" from "` + two + `"`,
+		"renamed": `claude-agent "a" from "S"`, "any-name": `claude-code "a" from ""`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := tree(t, s, "renamed"); got[1] != "v<u assistant: b *" {
+		t.Errorf("%q", got)
+	}
+}
