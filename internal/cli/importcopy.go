@@ -215,7 +215,8 @@ func (c *copying) store(n int32, node store.Node, one *imported) store.Node {
 	return node
 }
 
-// lasting is the data of a node without what changes while the session goes on. The
+// lasting is the data of a node without what changes while the session goes on, or is
+// said of whichever node is the root. The
 // root of a session is called by its title, which may change as well.
 func lasting(data store.JSON, root bool) store.JSON {
 	if root && data.Get("synthetic") == "true" {
@@ -224,7 +225,7 @@ func lasting(data store.JSON, root bool) store.JSON {
 	var keep []store.Member
 	for key, v := range data.Members() {
 		switch key {
-		case "head", "labels", "roots", "path", "others", "orphan_parent", "cycle_cut", "linear_assumed":
+		case "head", "labels", "roots", "path", "others", "from_session", "agent_type", "tool_use_id", "orphan_parent", "cycle_cut", "linear_assumed":
 		case "title":
 			if !root {
 				keep = append(keep, store.Member{Key: key, Value: v})
