@@ -1,89 +1,73 @@
 package memory
 
-import "iter"
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
 
 // many is how many of something one execution has before they get an order of
 // their own: fewer are walked or sorted about as fast as they would be found in
 // one, and most executions have one or two.
 const many = 64
 
-// chain is the list of an owner's queue entries, by seq.
-type chain[T any] struct {
-	first, last *entry[T]
-	n           int
-	index       *sorted[*entry[T]] // the same entries, once they are many
+// chain is which entries of a queue are one owner's: their seqs, in order. They are
+// numbers, not pointers, so the garbage collector has nothing to follow.
+type chain struct {
+	few   []int64
+	index *sorted[int64] // all of them instead, once they are many
 }
 
-// chainOf is the chain at p, made where it is missing.
-func chainOf[T any](p **chain[T]) *chain[T] {
-	if *p == nil {
-		*p = new(chain[T])
-	}
-	return *p
-}
-
-// oldest is the first entry, nil where there is none.
-func (c *chain[T]) oldest() *entry[T] {
-	if c == nil {
-		return nil
-	}
-	return c.first
-}
-
-// link adds e, which is newer than all there is.
-func (c *chain[T]) link(e *entry[T]) {
-	e.prev = c.last
-	if c.last == nil {
-		c.first = e
-	} else {
-		c.last.next = e
-	}
-	c.last = e
-	c.n++
+// len is how many there are.
+func (c *chain) len() int {
 	switch {
+	case c == nil:
+		return 0
 	case c.index != nil:
-		c.index.push(e)
-	case c.n > many:
-		c.index = &sorted[*entry[T]]{compare: bySeq[T]}
-		for e := c.first; e != nil; e = e.next {
-			c.index.push(e)
-		}
+		return c.index.n
 	}
+	return len(c.few)
 }
 
-// unlink takes out e, which must be there.
-func (c *chain[T]) unlink(e *entry[T]) {
-	if e.prev == nil {
-		c.first = e.next
-	} else {
-		e.prev.next = e.next
+// link adds a seq, which is newer than all there are.
+func (c *chain) link(seq int64) {
+	if c.index == nil && len(c.few) < many {
+		c.few = append(c.few, seq)
+		return
 	}
-	if e.next == nil {
-		c.last = e.prev
-	} else {
-		e.next.prev = e.prev
+	if c.index == nil {
+		c.index = &sorted[int64]{compare: cmp.Compare[int64]}
+		for _, seq := range c.few {
+			c.index.push(seq)
+		}
+		c.few = nil
 	}
-	e.prev, e.next = nil, nil
-	c.n--
+	c.index.push(seq)
+}
+
+// unlink takes out a seq, which must be there.
+func (c *chain) unlink(seq int64) {
+	if c.index != nil {
+		if c.index.remove(seq); c.index.n == 0 {
+			c.index = nil
+		}
+		return
+	}
+	at, _ := slices.BinarySearch(c.few, seq)
+	c.few = slices.Delete(c.few, at, at+1)
+}
+
+// from yields the seqs behind one.
+func (c *chain) from(after int64) iter.Seq[int64] {
 	switch {
-	case c.n == 0:
-		c.index = nil
+	case c == nil:
+		return func(func(int64) bool) {}
 	case c.index != nil:
-		c.index.remove(e)
+		return c.index.from(func(seq int64) bool { return seq > after })
 	}
-}
-
-// from yields the entries behind a seq.
-func (c *chain[T]) from(after int64) iter.Seq[*entry[T]] {
-	behind := func(e *entry[T]) bool { return e.seq > after }
-	if c != nil && c.index != nil {
-		return c.index.from(behind)
+	at, found := slices.BinarySearch(c.few, after)
+	if found {
+		at++
 	}
-	return func(yield func(*entry[T]) bool) {
-		for e := c.oldest(); e != nil; e = e.next {
-			if behind(e) && !yield(e) {
-				return
-			}
-		}
-	}
+	return slices.Values(c.few[at:])
 }

@@ -13,7 +13,7 @@ import (
 
 func TestChainsAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		q := newQueue(func(r *record) **chain[birth] { return &r.spawned })
+		q := newQueue[birth](func(r *record) **chain { return &r.spawned })
 		owners := make([]record, 3)
 		model := make([][]int64, len(owners))
 		for range rapid.IntRange(1, 10).Draw(t, "runs") {
@@ -40,7 +40,7 @@ func TestChainsAgainstAModel(t *testing.T) {
 			after := rapid.Int64Range(-1, q.last+1).Draw(t, "after")
 			for _, after := range []int64{math.MinInt64, after} {
 				var got []int64
-				for e := range c.from(after) {
+				for e := range q.of(&owners[o], after) {
 					got = append(got, e.seq)
 				}
 				at, _ := slices.BinarySearch(want, after+1)
@@ -48,14 +48,15 @@ func TestChainsAgainstAModel(t *testing.T) {
 					t.Fatalf("behind %d: %v, want %v", after, got, want[at:])
 				}
 			}
-			if oldest := c.oldest(); (oldest != nil) != (len(want) > 0) || oldest != nil && oldest.seq != want[0] {
-				t.Fatalf("oldest is %v of %v", oldest, want)
+			if c.len() != len(want) {
+				t.Fatalf("a chain of %d says %d", len(want), c.len())
 			}
-			if c == nil {
-				continue
+			if c != nil && (len(c.few) > many || c.index != nil && (c.index.n == 0 || c.few != nil)) {
+				t.Fatalf("a chain of %d keeps %d and %+v", len(want), len(c.few), c.index)
 			}
-			if c.n != len(want) || (c.index == nil && c.n > many) || (c.index != nil && (c.n == 0 || c.index.n != c.n)) {
-				t.Fatalf("a chain of %d says %d, index %+v", len(want), c.n, c.index)
+			if rapid.IntRange(0, 20).Draw(t, "drop") == 0 && c != nil {
+				q.drop(&owners[o])
+				model[o] = nil
 			}
 		}
 	})

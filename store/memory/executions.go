@@ -59,8 +59,8 @@ type record struct {
 	recent    *timer            // the one of them that a commit armed last: mostly it is armed again
 	byTime    *sorted[*timer]   // the same in order, once they are many
 	trace     ring
-	inbox     *chain[mail]  // outbox entries to it; nil where there never were any
-	spawned   *chain[birth] // spawns by it, likewise
+	inbox     *chain // outbox entries to it; nil where there never were any
+	spawned   *chain // spawns by it, likewise
 }
 
 // timer is one armed timer.
@@ -97,8 +97,8 @@ func newExecutions(traceMax int, bell *bell) *Executions {
 		byOrder:  sorted[*record]{compare: byID},
 		byStatus: map[store.Status]int64{},
 		purged:   map[string]struct{}{},
-		outbox:   newQueue(func(r *record) **chain[mail] { return &r.inbox }),
-		spawns:   newQueue(func(r *record) **chain[birth] { return &r.spawned }),
+		outbox:   newQueue[mail](func(r *record) **chain { return &r.inbox }),
+		spawns:   newQueue[birth](func(r *record) **chain { return &r.spawned }),
 		timers:   sorted[*timer]{compare: byTime},
 	}
 }
@@ -221,7 +221,7 @@ func (s *Executions) record(id string) *record {
 
 // dropIdle forgets a record in which nothing is left.
 func (s *Executions) dropIdle(rec *record) {
-	if rec.exe == nil && rec.trace.next == 0 && rec.inbox.oldest() == nil && rec.spawned.oldest() == nil {
+	if rec.exe == nil && rec.trace.next == 0 && rec.inbox.len() == 0 && rec.spawned.len() == 0 {
 		delete(s.byID, rec.id)
 	}
 }
@@ -241,12 +241,8 @@ func (s *Executions) Purge(ctx context.Context, id string, version int64) (bool,
 	for _, t := range rec.timers {
 		s.timers.remove(t)
 	}
-	for e := rec.inbox.oldest(); e != nil; e = rec.inbox.oldest() {
-		s.outbox.take(e.seq)
-	}
-	for e := rec.spawned.oldest(); e != nil; e = rec.spawned.oldest() {
-		s.spawns.take(e.seq)
-	}
+	s.outbox.drop(rec)
+	s.spawns.drop(rec)
 	if rec.exe == nil {
 		return false, nil
 	}

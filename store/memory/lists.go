@@ -172,15 +172,15 @@ func ack[T any](ctx context.Context, s *Executions, q *queue[T], seq int64) (boo
 
 // ListOutbox implements [store.ExecutionStore].
 func (s *Executions) ListOutbox(ctx context.Context, f store.QueueFilter, p store.PageRequest) (store.Page[store.OutboxEntry], error) {
-	return listQueue(ctx, s, "outbox", &s.outbox, func(r *record) *chain[mail] { return r.inbox }, f, p, outboxEntry)
+	return listQueue(ctx, s, "outbox", &s.outbox, f, p, outboxEntry)
 }
 
 // ListSpawns implements [store.ExecutionStore].
 func (s *Executions) ListSpawns(ctx context.Context, f store.QueueFilter, p store.PageRequest) (store.Page[store.SpawnEntry], error) {
-	return listQueue(ctx, s, "spawns", &s.spawns, func(r *record) *chain[birth] { return r.spawned }, f, p, spawnEntry)
+	return listQueue(ctx, s, "spawns", &s.spawns, f, p, spawnEntry)
 }
 
-func listQueue[T, E any](ctx context.Context, s *Executions, name string, q *queue[T], owned func(*record) *chain[T],
+func listQueue[T, E any](ctx context.Context, s *Executions, name string, q *queue[T],
 	f store.QueueFilter, p store.PageRequest, show func(*entry[T]) E,
 ) (store.Page[E], error) {
 	var page store.Page[E]
@@ -204,11 +204,7 @@ func listQueue[T, E any](ctx context.Context, s *Executions, name string, q *que
 	}
 	source := q.entries.from(func(e *entry[T]) bool { return e.seq > after })
 	if f.ExecutionID != nil {
-		var c *chain[T]
-		if rec := s.byID[*f.ExecutionID]; rec != nil {
-			c = owned(rec)
-		}
-		source = c.from(after)
+		source = q.of(s.byID[*f.ExecutionID], after)
 	}
 	entries, more := firstOf(source, limit)
 	s.mu.RUnlock()

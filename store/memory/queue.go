@@ -2,6 +2,8 @@ package memory
 
 import (
 	"cmp"
+	"iter"
+	"slices"
 	"strconv"
 	"sync/atomic"
 
@@ -12,31 +14,29 @@ import (
 type queue[T any] struct {
 	last    int64 // seq given out last
 	entries sorted[*entry[T]]
-	chain   func(*record) **chain[T] // where a record keeps its own
-	room    []entry[T]               // made ahead, not in use yet
+	chain   func(*record) **chain // where a record keeps its own
+	room    []entry[T]            // made ahead, not in use yet
 }
 
-// entry is one row of a queue, linked with the others of the same owner so that
-// what belongs to one execution is found without a look at the rest.
+// entry is one row of a queue.
 type entry[T any] struct {
-	seq        int64
-	owner      *record // whom the mail is to, or who spawned; nil for nobody
-	prev, next *entry[T]
-	value      T
+	seq   int64
+	owner *record // whom the mail is to, or who spawned; nil for nobody
+	value T
 }
 
 // Entries are made roomSize at a time, as one allocation. As long as one of them
 // is in the queue they all stay in memory with what they hold, so there are few of
 // them, and one with more than alone bytes is made by itself.
 const (
-	roomSize = 5
+	roomSize = 6
 	alone    = 1 << 10
 )
 
 // bySeq orders the entries of a queue.
 func bySeq[T any](a, b *entry[T]) int { return cmp.Compare(a.seq, b.seq) }
 
-func newQueue[T any](chain func(*record) **chain[T]) queue[T] {
+func newQueue[T any](chain func(*record) **chain) queue[T] {
 	return queue[T]{entries: sorted[*entry[T]]{compare: bySeq[T]}, chain: chain}
 }
 
@@ -76,21 +76,55 @@ func (q *queue[T]) push(e *entry[T]) {
 	e.seq = q.last
 	q.entries.push(e)
 	if e.owner != nil {
-		chainOf(q.chain(e.owner)).link(e)
+		c := q.chain(e.owner)
+		if *c == nil {
+			*c = new(chain)
+		}
+		(*c).link(e.seq)
+	}
+}
+
+// entryAt is the entry of that seq, nil where there is none.
+func (q *queue[T]) entryAt(seq int64) *entry[T] {
+	e, ok := q.entries.find(func(e *entry[T]) bool { return e.seq >= seq })
+	if !ok || e.seq != seq {
+		return nil
+	}
+	return e
+}
+
+// of yields the entries of an owner behind a seq.
+func (q *queue[T]) of(owner *record, after int64) iter.Seq[*entry[T]] {
+	return func(yield func(*entry[T]) bool) {
+		if owner == nil {
+			return
+		}
+		for seq := range (*q.chain(owner)).from(after) {
+			if !yield(q.entryAt(seq)) {
+				return
+			}
+		}
 	}
 }
 
 // take removes the entry of that seq and returns it, nil where there is none.
 func (q *queue[T]) take(seq int64) *entry[T] {
-	e, ok := q.entries.find(func(e *entry[T]) bool { return e.seq >= seq })
-	if !ok || e.seq != seq {
+	e := q.entryAt(seq)
+	if e == nil {
 		return nil
 	}
 	q.entries.remove(e)
 	if e.owner != nil {
-		(*q.chain(e.owner)).unlink(e)
+		(*q.chain(e.owner)).unlink(seq)
 	}
 	return e
+}
+
+// drop removes all entries of an owner.
+func (q *queue[T]) drop(owner *record) {
+	for _, seq := range slices.Collect((*q.chain(owner)).from(0)) {
+		q.take(seq)
+	}
 }
 
 // mail is an outbox entry's event. Events are values of immutable strings, so it
