@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -23,7 +24,7 @@ type item struct {
 func (g *Growth) take(n int32, facts bool) item {
 	it := item{out: store.Outline{ID: g.tree.ID(n), ParentID: g.parentID(n), Labels: g.about.Labels[n], Active: n == g.about.Active}}
 	if it.rec, it.stored = g.tree.Record(n); !it.stored {
-		it.out.Kind, it.out.Title = "root", g.about.Title
+		it.out.Kind, it.out.Title = "root", cmp.Or(g.about.Title, Title(g.tree.o.Session))
 	} else if n == planted && g.about.Title != "" {
 		it.rec.Title = Title(g.about.Title)
 	}

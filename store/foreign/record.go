@@ -199,7 +199,8 @@ type Head struct {
 	Updated float64 // epoch seconds, 0 unknown
 	Parent  string  // the session that it was made from or for, "" none
 	Path    string
-	Size    int64 // in bytes, -1 unknown
+	Size    int64  // in bytes, -1 unknown
+	Part    string // the reader's own: which part of the source it is
 }
 
 // Info is the contract's view of it.

@@ -94,7 +94,7 @@ func TestDataOfANode(t *testing.T) {
 	}
 	// A root that was made up says so, and where it comes from.
 	n, err = ts.Node(t.Context(), "one", "one:root")
-	if err != nil || string(n.Data) != `{"synthetic":true,"source":"test","roots":2}` || n.Kind != "root" {
+	if err != nil || string(n.Data) != `{"title":"one","synthetic":true,"source":"test","roots":2}` || n.Kind != "root" {
 		t.Errorf("%+v, %v", n, err)
 	}
 	n, err = ts.Node(t.Context(), "one", "i")

@@ -34,16 +34,17 @@ type layout struct {
 	state    bool
 	stateCWD bool
 	metadata bool
-	files    bool
+	files    bool // with their modes
+	sdkFiles bool
 }
 
 func (l layout) table(name string) string { return foreign.Quote(name + l.suffix) }
 
 var versioned = regexp.MustCompile(`^session_history(_v\d+)?$`)
 
-// detect finds the tables by their columns. Of several generations in one file the
-// one with the highest number is used by the program.
-func detect(c foreign.Columns) (layout, bool) {
+// detect finds the tables by their columns, the newest generation first. A program
+// that has a new one leaves the old where they are.
+func detect(c foreign.Columns) (all []layout) {
 	var suffixes []string
 	for table := range c {
 		if m := versioned.FindStringSubmatch(table); m != nil {
@@ -54,20 +55,28 @@ func detect(c foreign.Columns) (layout, bool) {
 	for _, suffix := range suffixes {
 		for _, key := range []string{"session_key", "session_id"} {
 			table := "session_history" + suffix
-			if !c.Has(table, "id", key, "image_uuid", "parent_id", "kind", "title") {
+			if !c.Has(table, "id", key, "image_uuid", "parent_id", "kind", "title", "created_at") {
 				continue
 			}
-			return layout{
+			all = append(all, layout{
 				suffix: suffix, key: key, exitCode: c.Has(table, "exit_code"),
 				branches: c.Has("session_branches"+suffix, key, "branch_name", "history_id"),
 				state:    c.Has("session_state"+suffix, key, "active_branch"),
-				stateCWD: c.Has("session_state"+suffix, "cwd"),
+				stateCWD: c.Has("session_state"+suffix, "cwd", "updated_at"),
 				metadata: c.Has("session_metadata"+suffix, key, "cwd"),
 				files:    c.Has("session_files"+suffix, "history_id", "instance_path", "mode"),
-			}, true
+				sdkFiles: c.Has("session_history_files"+suffix, "history_id", "file_path"),
+			})
+			break
 		}
 	}
-	return layout{}, false
+	return all
+}
+
+// isKey finds the rows of a session, the first parameter, in the column that names it.
+// It may be stored as bytes.
+func (l layout) isKey(parameter int) string {
+	return fmt.Sprintf("%s IN (?%[2]d, CAST(?%[2]d AS BLOB))", foreign.Quote(l.key), parameter)
 }
 
 func number(suffix string) int {
@@ -80,8 +89,7 @@ func number(suffix string) int {
 
 // Detect reports whether the tables are those of a session database of this kind.
 func Detect(c foreign.Columns) bool {
-	_, ok := detect(c)
-	return ok
+	return len(detect(c)) > 0
 }
 
 // Reader reads one database.
@@ -103,62 +111,101 @@ func (r *Reader) Token(ctx context.Context) (string, error) { return r.db.Change
 func (r *Reader) Close() error { return r.db.Close() }
 
 // read finds the tables again: they may have changed with the program.
-func (r *Reader) read(ctx context.Context, fn func(conn *sqlite.Conn, l layout) error) error {
+func (r *Reader) read(ctx context.Context, fn func(conn *sqlite.Conn, all []layout) error) error {
 	return r.db.Read(ctx, func(conn *sqlite.Conn) error {
 		c, err := foreign.ColumnsOf(conn)
 		if err != nil {
 			return err
 		}
-		l, ok := detect(c)
-		if !ok {
-			return fmt.Errorf("%w: the tables of the sessions are gone", store.ErrMissingTable)
+		all := detect(c)
+		if len(all) == 0 {
+			return errGone
 		}
-		return fn(conn, l)
+		return fn(conn, all)
 	})
 }
 
-// Sessions implements foreign.Reader: what changed last comes first.
+var errGone = fmt.Errorf("%w: the tables of the sessions are gone", store.ErrMissingTable)
+
+// readOf reads in the tables that hold a session.
+func (r *Reader) readOf(ctx context.Context, h foreign.Head, fn func(conn *sqlite.Conn, l layout, key string) error) error {
+	suffix, key, ok := strings.Cut(h.Part, " ")
+	if !ok {
+		return &store.NotFoundError{What: "session", ID: h.ID}
+	}
+	return r.read(ctx, func(conn *sqlite.Conn, all []layout) error {
+		i := slices.IndexFunc(all, func(l layout) bool { return l.suffix == suffix })
+		if i < 0 {
+			return errGone
+		}
+		return fn(conn, all[i], key)
+	})
+}
+
+// Sessions implements foreign.Reader: what changed last comes first, those in tables of
+// an earlier release last.
 func (r *Reader) Sessions(ctx context.Context) (heads []foreign.Head, err error) {
-	err = r.read(ctx, func(conn *sqlite.Conn, l layout) error {
+	err = r.read(ctx, func(conn *sqlite.Conn, all []layout) error {
 		heads = nil
-		at := map[string]int{}
-		query := fmt.Sprintf("SELECT %s, count(*), max(id), max(created_at) FROM %s GROUP BY 1 ORDER BY 3 DESC", foreign.Quote(l.key), l.table("session_history"))
-		err := foreign.Each(conn, query, nil, func(row *sqlite.Stmt) error {
-			id := foreign.Text(row, 0)
-			h := foreign.Head{ID: id, Kind: SessionKind, Size: -1, Updated: when(foreign.Text(row, 3))}
-			if strings.HasPrefix(id, "build:") {
-				h.Kind = BuildKind
+		taken := map[string]bool{}
+		for _, l := range all {
+			some, err := l.sessions(conn)
+			if err != nil {
+				return foreign.Within("session_history"+l.suffix, err)
 			}
-			at[id] = len(heads)
-			heads = append(heads, h)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		state := func(table string, updated bool) error {
-			columns := "cwd, ''"
-			if updated {
-				columns = "cwd, updated_at"
-			}
-			return foreign.Each(conn, fmt.Sprintf("SELECT %s, %s FROM %s", foreign.Quote(l.key), columns, l.table(table)), nil, func(row *sqlite.Stmt) error {
-				if i, ok := at[foreign.Text(row, 0)]; ok {
-					heads[i].Project = foreign.Text(row, 1)
-					heads[i].Updated = max(heads[i].Updated, when(foreign.Text(row, 2)))
+			for _, h := range some {
+				for id, n := h.ID, 2; taken[h.ID]; n++ {
+					h.ID = fmt.Sprintf("%s#%d", id, n)
 				}
-				return nil
-			})
-		}
-		if l.stateCWD {
-			if err := state("session_state", true); err != nil {
-				return err
+				taken[h.ID] = true
+				heads = append(heads, h)
 			}
-		}
-		if l.metadata {
-			return state("session_metadata", false)
 		}
 		return nil
 	})
+	return heads, err
+}
+
+// sessions lists those of one generation.
+func (l layout) sessions(conn *sqlite.Conn) (heads []foreign.Head, err error) {
+	at := map[string]int{}
+	query := fmt.Sprintf("SELECT %s, max(id), max(created_at) FROM %s GROUP BY 1 ORDER BY 2 DESC", foreign.Quote(l.key), l.table("session_history"))
+	err = foreign.Each(conn, query, nil, func(row *sqlite.Stmt) error {
+		id := foreign.Text(row, 0)
+		if i, twice := at[id]; twice { // once as text and once as bytes
+			heads[i].Updated = max(heads[i].Updated, when(foreign.Text(row, 2)))
+			return nil
+		}
+		h := foreign.Head{ID: id, Kind: SessionKind, Size: -1, Updated: when(foreign.Text(row, 2)), Part: l.suffix + " " + id}
+		if strings.HasPrefix(id, "build:") {
+			h.Kind = BuildKind
+		}
+		at[id] = len(heads)
+		heads = append(heads, h)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	state := func(table string, updated bool) error {
+		columns := "cwd, ''"
+		if updated {
+			columns = "cwd, updated_at"
+		}
+		return foreign.Each(conn, fmt.Sprintf("SELECT %s, %s FROM %s", foreign.Quote(l.key), columns, l.table(table)), nil, func(row *sqlite.Stmt) error {
+			if i, ok := at[foreign.Text(row, 0)]; ok {
+				heads[i].Project = foreign.Text(row, 1)
+				heads[i].Updated = max(heads[i].Updated, when(foreign.Text(row, 2)))
+			}
+			return nil
+		})
+	}
+	if l.stateCWD {
+		err = state("session_state", true)
+	}
+	if l.metadata && err == nil {
+		err = state("session_metadata", false)
+	}
 	return heads, err
 }
 
@@ -169,7 +216,7 @@ func when(s string) float64 { return foreign.Time(store.Quote(s)) }
 func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) error {
 	var t *foreign.Tree
 	var a foreign.About
-	err := r.read(ctx, func(conn *sqlite.Conn, l layout) error {
+	err := r.readOf(ctx, h, func(conn *sqlite.Conn, l layout, key string) error {
 		t = foreign.NewTree(foreign.BuildOptions{Session: h.ID, Source: "contree"})
 		a = foreign.About{Active: -1, Labels: map[int32][]string{}}
 		at := map[int64]int32{}
@@ -177,8 +224,8 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) er
 		if l.exitCode {
 			exit = "exit_code"
 		}
-		query := fmt.Sprintf("SELECT id, parent_id, kind, title, image_uuid, created_at, %s FROM %s WHERE %s = +?1 ORDER BY id", exit, l.table("session_history"), foreign.Quote(l.key))
-		err := foreign.Each(conn, query, func(s *sqlite.Stmt) { s.BindText(1, h.ID) }, func(row *sqlite.Stmt) error {
+		query := fmt.Sprintf("SELECT id, parent_id, kind, title, image_uuid, created_at, %s FROM %s WHERE %s ORDER BY id", exit, l.table("session_history"), l.isKey(1))
+		err := foreign.Each(conn, query, func(s *sqlite.Stmt) { s.BindText(1, key) }, func(row *sqlite.Stmt) error {
 			rec := foreign.Record{
 				ID: strconv.FormatInt(row.ColumnInt64(0), 10), Kind: foreign.Text(row, 2), Time: when(foreign.Text(row, 5)),
 				Place: foreign.Place{Offset: row.ColumnInt64(0)}, Sum: uint64(row.ColumnInt64(0)),
@@ -201,7 +248,7 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) er
 		if err != nil {
 			return err
 		}
-		return l.names(conn, h.ID, at, &a)
+		return l.names(conn, key, at, &a)
 	})
 	if err != nil {
 		return err
@@ -215,7 +262,7 @@ func (l layout) names(conn *sqlite.Conn, session string, at map[int64]int32, a *
 	bind := func(s *sqlite.Stmt) { s.BindText(1, session) }
 	active := ""
 	if l.state {
-		query := fmt.Sprintf("SELECT active_branch FROM %s WHERE %s = +?1", l.table("session_state"), foreign.Quote(l.key))
+		query := fmt.Sprintf("SELECT active_branch FROM %s WHERE %s", l.table("session_state"), l.isKey(1))
 		err := foreign.Each(conn, query, bind, func(row *sqlite.Stmt) error { active = foreign.Text(row, 0); return nil })
 		if err != nil {
 			return err
@@ -224,7 +271,7 @@ func (l layout) names(conn *sqlite.Conn, session string, at map[int64]int32, a *
 	if !l.branches {
 		return nil
 	}
-	query := fmt.Sprintf("SELECT branch_name, history_id FROM %s WHERE %s = +?1 ORDER BY branch_name", l.table("session_branches"), foreign.Quote(l.key))
+	query := fmt.Sprintf("SELECT branch_name, history_id FROM %s WHERE %s ORDER BY branch_name", l.table("session_branches"), l.isKey(1))
 	err := foreign.Each(conn, query, bind, func(row *sqlite.Stmt) error {
 		name := foreign.Text(row, 0)
 		i, ok := at[row.ColumnInt64(1)]
@@ -272,12 +319,12 @@ func describe(rec *foreign.Record, title, image string) {
 // Body implements foreign.Reader: the row's columns, and the files that wait for the
 // next run.
 func (r *Reader) Body(ctx context.Context, h foreign.Head, rec *foreign.Record) (body store.JSON, err error) {
-	err = r.read(ctx, func(conn *sqlite.Conn, l layout) error {
+	err = r.readOf(ctx, h, func(conn *sqlite.Conn, l layout, key string) error {
 		var members []store.Member
-		query := fmt.Sprintf("SELECT * FROM %s WHERE id = +?1 AND %s = +?2", l.table("session_history"), foreign.Quote(l.key))
+		query := fmt.Sprintf("SELECT * FROM %s WHERE id = ?2 AND %s", l.table("session_history"), l.isKey(1))
 		err := foreign.Each(conn, query, func(s *sqlite.Stmt) {
-			s.BindInt64(1, rec.Place.Offset)
-			s.BindText(2, h.ID)
+			s.BindText(1, key)
+			s.BindInt64(2, rec.Place.Offset)
 		}, func(row *sqlite.Stmt) error {
 			members = nil
 			for i := range row.ColumnCount() {
@@ -291,22 +338,37 @@ func (r *Reader) Body(ctx context.Context, h foreign.Head, rec *foreign.Record) 
 		if members == nil {
 			return fmt.Errorf("%w: the entry is gone", store.ErrSourceChanged)
 		}
-		if l.files {
-			var files []store.JSON
-			query := fmt.Sprintf("SELECT instance_path, mode FROM %s WHERE history_id = +?1 ORDER BY instance_path", l.table("session_files"))
-			err := foreign.Each(conn, query, func(s *sqlite.Stmt) { s.BindInt64(1, rec.Place.Offset) }, func(row *sqlite.Stmt) error {
-				files = append(files, store.ObjectOf(store.Member{Key: "path", Value: store.Quote(foreign.Text(row, 0))}, store.Member{Key: "mode", Value: store.Quote(foreign.Text(row, 1))}))
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-			if len(files) > 0 {
-				members = append(members, store.Member{Key: "files", Value: store.ArrayOf(files...)})
-			}
+		files, err := l.filesOf(conn, rec.Place.Offset)
+		if err != nil {
+			return err
+		}
+		if len(files) > 0 {
+			members = append(members, store.Member{Key: "files", Value: store.ArrayOf(files...)})
 		}
 		body = store.ObjectOf(members...)
 		return nil
 	})
 	return body, err
+}
+
+// filesOf are the files that wait for the next run of an entry, or came with it.
+func (l layout) filesOf(conn *sqlite.Conn, entry int64) (files []store.JSON, err error) {
+	list := func(table string, columns ...string) error {
+		query := fmt.Sprintf("SELECT %s FROM %s WHERE history_id = ?1 ORDER BY 1", strings.Join(columns, ", "), l.table(table))
+		return foreign.Each(conn, query, func(s *sqlite.Stmt) { s.BindInt64(1, entry) }, func(row *sqlite.Stmt) error {
+			members := []store.Member{{Key: "path", Value: store.Quote(foreign.Text(row, 0))}}
+			if len(columns) > 1 {
+				members = append(members, store.Member{Key: "mode", Value: store.Quote(foreign.Text(row, 1))})
+			}
+			files = append(files, store.ObjectOf(members...))
+			return nil
+		})
+	}
+	if l.files {
+		err = list("session_files", "instance_path", "mode")
+	}
+	if l.sdkFiles && err == nil {
+		err = list("session_history_files", "file_path")
+	}
+	return files, err
 }

@@ -119,7 +119,11 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) er
 	err := r.db.Read(ctx, func(conn *sqlite.Conn) error {
 		t = foreign.NewTree(foreign.BuildOptions{Session: h.ID, Source: Kind})
 		a = foreign.About{Active: -1}
-		seen := map[string]store.JSON{} // versions_seen, by node
+		failed, err := errorsOf(conn, h.ID)
+		if err != nil {
+			return err
+		}
+		states := map[string]versions{} // by node
 		spent, rowid := 0, int64(0)
 		return foreign.Each(conn, `SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, metadata, length(checkpoint), CASE WHEN length(checkpoint) <= ?2 THEN checkpoint END, rowid, thread_id
 			FROM checkpoints WHERE `+thread(h.ID)+` ORDER BY checkpoint_id, checkpoint_ns`, func(s *sqlite.Stmt) {
@@ -143,10 +147,7 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) er
 			} else if ns != "" {
 				// The first of a sub-graph hangs on the checkpoint that its task ran from.
 				rec.Flags |= foreign.FalseFork
-				if from, ok := meta.At("parents").Get(outer(ns)).Text(); ok && from != "" {
-					p := nodeID(outer(ns), from)
-					rec.Parent = &p
-				}
+				rec.Parent = ranFrom(ns, meta.Get("parents"))
 			}
 			if ns != "" {
 				rec.Flags |= foreign.Side
@@ -160,9 +161,15 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) er
 				spent += len(body)
 				state, _ = value(foreign.Text(row, 3), body) // what cannot be read is said where it is shown
 			}
-			seen[rec.ID] = state.Get("versions_seen")
-			ran := ranIn(seen, rec, meta)
-			rec.Title = title(meta, state, rec.Kind, ran)
+			now, before := versionsOf(state), versions{}
+			if rec.Parent != nil && row.ColumnType(2) != sqlite.TypeNull {
+				before = states[*rec.Parent]
+			}
+			states[rec.ID] = now
+			rec.Title = title(meta, state, rec.Kind, now.ran(before, rec.Kind, meta), now.changed(before))
+			if failed[rec.ID] {
+				rec.Flags |= foreign.Failed
+			}
 			if n := t.Add(rec); ns == "" {
 				a.Active = n
 			}
@@ -176,19 +183,50 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) er
 	return nil
 }
 
-// ranIn are the nodes of the graph that produced a checkpoint: those whose versions
-// differ from the parent's. Older releases wrote them down.
-func ranIn(seen map[string]store.JSON, rec foreign.Record, meta store.JSON) (names []string) {
-	var before store.JSON
-	if rec.Parent != nil {
-		before = seen[*rec.Parent]
+// ranFrom is the checkpoint of an enclosing namespace from which the task ran whose
+// sub-graph a namespace is; nil where none is named. One called several times within a
+// task has a namespace in one that holds nothing.
+func ranFrom(ns string, parents store.JSON) *string {
+	for ns != "" {
+		ns = outer(ns)
+		if from, ok := parents.Get(ns).Text(); ok && from != "" {
+			id := nodeID(ns, from)
+			return &id
+		}
 	}
-	for node, versions := range seen[rec.ID].Members() {
-		if node != "__input__" && node != "__interrupt__" && !store.Equal(versions, before.Get(node)) && len(versions) > 2 {
+	return nil
+}
+
+// errorsOf are the checkpoints of a thread from which a task ran that failed.
+func errorsOf(conn *sqlite.Conn, id string) (failed map[string]bool, err error) {
+	failed = map[string]bool{}
+	err = foreign.Each(conn, "SELECT DISTINCT checkpoint_ns, checkpoint_id, thread_id FROM writes WHERE channel = '__error__' AND "+thread(id), func(s *sqlite.Stmt) {
+		s.BindText(1, id)
+	}, func(row *sqlite.Stmt) error {
+		if foreign.Text(row, 2) == id {
+			failed[nodeID(foreign.Text(row, 0), foreign.Text(row, 1))] = true
+		}
+		return nil
+	})
+	return failed, err
+}
+
+// versions are what tells one state from the one before.
+type versions struct{ seen, channels store.JSON }
+
+func versionsOf(state store.JSON) versions {
+	return versions{state.Get("versions_seen"), state.Get("channel_versions")}
+}
+
+// ran are the nodes of the graph that produced a checkpoint: those whose versions
+// differ from the parent's. Older releases wrote them down.
+func (v versions) ran(before versions, kind string, meta store.JSON) (names []string) {
+	for node, versions := range v.seen.Members() {
+		if node != "__input__" && node != "__interrupt__" && !store.Equal(versions, before.seen.Get(node)) && len(versions) > 2 {
 			names = append(names, node)
 		}
 	}
-	if names == nil && rec.Kind != "input" && rec.Kind != "fork" {
+	if names == nil && kind != "input" && kind != "fork" {
 		for node := range meta.Get("writes").Members() {
 			names = append(names, node)
 		}
@@ -196,8 +234,21 @@ func ranIn(seen map[string]store.JSON, rec foreign.Record, meta store.JSON) (nam
 	return names
 }
 
-// title says which step it is, what ran, and what was said last.
-func title(meta, state store.JSON, kind string, ran []string) string {
+// changed are the channels that differ from the parent's, apart from those that only
+// say what runs next.
+func (v versions) changed(before versions) (names []string) {
+	for name, version := range v.channels.Members() {
+		if strings.HasPrefix(name, "__") || strings.HasPrefix(name, "branch:") || strings.HasPrefix(name, "start:") || store.Equal(version, before.channels.Get(name)) {
+			continue
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// title says which step it is, what ran, and what was said last, or else the first of
+// the channels that changed.
+func title(meta, state store.JSON, kind string, ran, changed []string) string {
 	what := kind
 	if len(ran) > 0 {
 		what = strings.Join(ran, ", ")
@@ -207,8 +258,20 @@ func title(meta, state store.JSON, kind string, ran []string) string {
 		step = fmt.Sprint(n)
 	}
 	t := "step " + step + " " + what
-	if said := lastMessage(state.At("channel_values", "messages")); said != "" {
-		t += " · " + foreign.Title(said)
+	values := state.Get("channel_values")
+	if said := lastMessage(values.Get("messages")); said != "" {
+		return foreign.Title(t + " · " + foreign.Title(said))
+	}
+	for _, name := range changed {
+		v := values.Get(name)
+		if v == "" || name == "messages" {
+			continue
+		}
+		shown, ok := v.Text()
+		if !ok {
+			shown = string(v)
+		}
+		return foreign.Title(t + " · " + name + "=" + foreign.Title(shown))
 	}
 	return foreign.Title(t)
 }
@@ -268,7 +331,8 @@ func (r *Reader) Body(ctx context.Context, h foreign.Head, rec *foreign.Record) 
 		var members []store.Member
 		var ns, id string
 		add := func(key string, v store.JSON) { members = append(members, store.Member{Key: key, Value: v}) }
-		err := foreign.Each(conn, "SELECT checkpoint_ns, checkpoint_id, type, metadata, checkpoint, thread_id FROM checkpoints WHERE rowid = ?1",
+		err := foreign.Each(conn, `SELECT c.checkpoint_ns, c.checkpoint_id, c.type, c.metadata, c.checkpoint, c.thread_id, p.type, p.checkpoint FROM checkpoints AS c
+			LEFT JOIN checkpoints AS p ON (p.thread_id, p.checkpoint_ns, p.checkpoint_id) = (c.thread_id, c.checkpoint_ns, c.parent_checkpoint_id) WHERE c.rowid = ?1`,
 			func(s *sqlite.Stmt) { s.BindInt64(1, rec.Place.Offset) },
 			func(row *sqlite.Stmt) error {
 				if members = nil; foreign.Text(row, 5) != h.ID {
@@ -283,7 +347,14 @@ func (r *Reader) Body(ctx context.Context, h foreign.Head, rec *foreign.Record) 
 				if ns != "" {
 					add("subgraph", "true")
 				}
-				var next []store.JSON
+				var ran, next []store.JSON
+				before, _ := value(foreign.Text(row, 6), foreign.Bytes(row, 7)) // what cannot be read is said at that one
+				for _, node := range versionsOf(state).ran(versionsOf(before), foreign.TextAt(meta, "source"), meta) {
+					ran = append(ran, store.Quote(node))
+				}
+				if ran != nil {
+					add("ran", store.ArrayOf(ran...))
+				}
 				for channel := range state.Get("channel_values").Members() {
 					if node, ok := strings.CutPrefix(channel, "branch:to:"); ok {
 						next = append(next, store.Quote(node))

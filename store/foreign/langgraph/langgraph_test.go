@@ -192,7 +192,7 @@ INSERT INTO writes VALUES ('t', '', '2', 'task', 0, 'x', 'null', NULL);`, nil)
 		got = append(got, l+" "+o.Kind+": "+o.Title)
 	}
 	want := []string{
-		"t:root root: ", "1<t:root input: step -1 input", "2<1 loop: step 0 plan", "3<2 loop: step 1 loop", "4<t:root checkpoint: step ? checkpoint",
+		"t:root root: t", "1<t:root input: step -1 input", "2<1 loop: step 0 plan", "3<2 loop: step 1 loop", "4<t:root checkpoint: step ? checkpoint",
 		"n:1/5<2 loop: step -1 loop", "n:1|m:2/6<n:1/5 loop: step -1 loop",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
