@@ -9,8 +9,9 @@ import (
 
 // listIn finds the list of objects in a JSON document that begins so: the document
 // itself, or the first such member of the object that it is. It returns the offset
-// behind the bracket, or 0.
-func listIn(head []byte) int64 {
+// behind the bracket, or 0; alone says that the document is the list, as far as can be
+// told, and not a line that others follow.
+func listIn(head []byte) (offset int64, alone bool) {
 	depth, quoted := 0, false
 	for i := 0; i < len(head); i++ {
 		switch c := head[i]; {
@@ -19,22 +20,31 @@ func listIn(head []byte) int64 {
 		case c == '"':
 			quoted = !quoted
 		case quoted:
-		case c == '[' && depth <= 1:
-			if rest := bytes.TrimLeft(head[i+1:], " \t\r\n"); len(rest) > 0 && rest[0] == '{' {
-				return int64(i + 1)
+		case c == '[' && depth <= 1 && offset == 0 && beginsObject(head[i+1:]):
+			offset, alone = int64(i+1), depth == 0
+			if !alone {
+				return offset, false
 			}
 			depth++
 		case c == '{', c == '[':
 			depth++
 		case c == '}', c == ']':
 			if depth--; depth <= 0 {
-				return 0
+				return offset, alone && len(bytes.TrimLeft(head[i+1:], blanks)) == 0
 			}
 		case depth == 0 && c > ' ' && c < 0x80:
-			return 0 // no document begins so
+			return 0, false // no document begins so
 		}
 	}
-	return 0
+	return offset, alone
+}
+
+// blanks may stand between the parts of a document.
+const blanks = " \t\r\n"
+
+func beginsObject(text []byte) bool {
+	text = bytes.TrimLeft(text, blanks)
+	return len(text) > 0 && text[0] == '{'
 }
 
 // readElements reads the whole elements of a list in a JSON document as ReadLines reads
@@ -49,6 +59,7 @@ func readElements(ctx context.Context, f io.ReaderAt, file int32, from Position,
 		}
 		n, err := f.ReadAt(buf, base)
 		if verr := r.take(buf[:n], base, visit); verr != nil || r.over {
+			r.at.Open = r.over // nothing is missing
 			return r.at, verr
 		}
 		if errors.Is(err, io.EOF) {

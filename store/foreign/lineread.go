@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type lineState struct {
 	seen    os.FileInfo // which file it was
 	tail    string      // what stood before at, see tailOf
 	unread  Report      // lines that are no records
+	held    string      // what was said of the rest behind at
 }
 
 // Read implements [Reader]. It goes on where it stopped, unless the file is another
@@ -70,13 +72,15 @@ func (r *LineReader) Read(ctx context.Context, h Head, g *Growth) error {
 		return errors.Join(err, terr)
 	}
 	s.tail = tail
-	if err != nil {
+	rest, rerr := s.rest(file, info.Size())
+	if err = errors.Join(err, rerr); err != nil {
 		// What was taken in is taken in: the next reading goes on behind it.
 		return err
 	}
-	if !begins && s.at == before && g.whole {
+	if !begins && s.at == before && g.whole && rest == s.held {
 		return nil
 	}
+	s.held = rest
 	about := s.scanner.About()
 	about.Report = about.Report.Clone()
 	about.Report.Unreadable += s.unread.Unreadable
@@ -84,8 +88,32 @@ func (r *LineReader) Read(ctx context.Context, h Head, g *Growth) error {
 		about.Report.Warn(w)
 	}
 	about.Report.Dropped += s.unread.Dropped
+	if rest != "" {
+		about.Report.Unreadable++
+		about.Report.Warn(Warning{Place: Place{Offset: s.at.Offset, Length: info.Size() - s.at.Offset, Line: s.at.Line + 1}, Text: rest})
+	}
 	g.Finish(about)
 	return nil
+}
+
+// rest says what a file ends with that is no whole line, "" where there is nothing. It
+// may be one soon.
+func (s *lineState) rest(f io.ReaderAt, size int64) (string, error) {
+	n := size - s.at.Offset
+	if n <= 0 || s.list > 0 && s.at.Open {
+		return "", nil
+	}
+	begin := make([]byte, min(n, tailBytes))
+	if _, err := f.ReadAt(begin, s.at.Offset); err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	switch {
+	case len(bytes.Trim(begin, blanks)) == 0:
+		return "", nil
+	case len(bytes.Trim(begin, blanks+"\x00")) == 0:
+		return fmt.Sprintf("%d bytes at the end, zero as far as was looked", n), nil
+	}
+	return fmt.Sprintf("the %d bytes at the end are no whole line: cut off, or still written", n), nil
 }
 
 // A file is read in pieces: one is read while others are parsed and the one before is
@@ -216,7 +244,11 @@ func (s *lineState) take(p *piece) {
 		if p.bad[i] {
 			s.unread.Unreadable++
 			what := "not a JSON object"
-			if n := len(p.found[i]); n > 0 {
+			switch n := len(p.found[i]); n {
+			case 0:
+			case 1:
+				what = "damaged: one record was found in it"
+			default:
 				what = fmt.Sprintf("damaged: %d records were found in it", n)
 			}
 			s.unread.Warn(Warning{Place: l.Place, Text: what})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"treering/store"
@@ -18,7 +19,8 @@ const MaxLine = 64 << 20
 type Position struct {
 	Offset int64 // of the next byte
 	Line   int64 // number of lines before it
-	// Open says that the last line had no end yet, but was a whole value.
+	// Open says that the last line had no end yet, but was a whole value; or that the
+	// list whose elements are read has ended.
 	Open bool
 }
 
@@ -149,8 +151,8 @@ func (r *lineReader) tail(line Line, visit func(Line) error) (Position, error) {
 	if len(line.Text) == 0 || line.Text[len(line.Text)-1] != '}' {
 		return r.at, nil
 	}
-	if _, err := store.ParseJSON(string(line.Text)); err != nil {
-		return r.at, nil //nolint:nilerr // half a line: its writer is not done
+	if !whole(string(line.Text)) {
+		return r.at, nil // half a line: its writer is not done
 	}
 	if err := visit(line); err != nil {
 		return r.at, err
@@ -159,6 +161,19 @@ func (r *lineReader) tail(line Line, visit func(Line) error) (Position, error) {
 	r.at.Line++
 	r.at.Open = true
 	return r.at, nil
+}
+
+// whole reports whether a text is one object or several run together, of which the last
+// is as complete as the first.
+func whole(text string) bool {
+	for text != "" {
+		n, ended := objectLength(text)
+		if _, err := store.ParseJSON(text[:n]); !ended || err != nil {
+			return false
+		}
+		text = strings.TrimLeft(text[n:], blanks)
+	}
+	return true
 }
 
 // byteOrderMark is what some editors begin a file with.

@@ -30,21 +30,26 @@ func (r *LineReader) sniff(f *lineFile) error {
 		return err
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	if known, err := r.recognise(f, file, ReadLines, 0); known || err != nil {
-		return err
-	}
-	// Records may be the elements of a list as well.
 	head := make([]byte, sniffBytes)
 	n, err := file.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	text := bytes.TrimPrefix(head[:n], []byte(byteOrderMark))
-	list := listIn(text)
-	if list == 0 {
-		return nil
+	list, before := listIn(text)
+	if line, _, ended := bytes.Cut(text, []byte("\n")); list > 0 && ended && !whole(string(line)) {
+		before = true
 	}
-	_, err = r.recognise(f, file, readElements, list+int64(n-len(text)))
+	from := list + int64(n-len(text))
+	if before { // its elements may be on lines of their own, but these are none
+		if known, err := r.recognise(f, file, readElements, from); known || err != nil {
+			return err
+		}
+	}
+	if known, err := r.recognise(f, file, ReadLines, 0); known || err != nil || before || list == 0 {
+		return err
+	}
+	_, err = r.recognise(f, file, readElements, from)
 	return err
 }
 

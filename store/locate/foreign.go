@@ -32,8 +32,8 @@ func lineFormats() []*foreign.LineFormat {
 	return []*foreign.LineFormat{pi.Format(), claude.Format(), codex.Format()}
 }
 
-// fileFormats are those and, last, what is recognised by its shape alone. In a folder
-// that would take in files that are no sessions.
+// fileFormats are those and, last, what is recognised by what is left of it or by its
+// shape alone. In a folder that would take in files that are no sessions.
 func fileFormats() []*foreign.LineFormat {
 	guess := shape.Format()
 	sniff := guess.Sniff
@@ -45,7 +45,7 @@ func fileFormats() []*foreign.LineFormat {
 		}
 		return sniff(first)
 	}
-	return append(lineFormats(), guess)
+	return append(lineFormats(), pi.Headerless(), guess)
 }
 
 // tableFormats are the databases that are read. The first that knows the tables wins.

@@ -4,6 +4,7 @@
 package codex
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ const Kind = "codex"
 // Format is the format, for a reader of lines.
 func Format() *foreign.LineFormat {
 	return &foreign.LineFormat{
-		Name: "codex", Sniff: sniff, Head: head, Record: isRecord, Describe: describe,
+		Name: "codex", Sniff: sniff, Head: head, Record: isRecord, Describe: describe, Called: called,
 		New: func(_ string, t *foreign.Tree) foreign.LineScanner { return newScanner(t) },
 	}
 }
@@ -41,11 +42,37 @@ func sniff(first []store.JSON) bool {
 		switch {
 		case j.Get("payload").Kind() == store.Object && text(j, "timestamp") != "" && slices.Contains(wrappers, t):
 			return true
-		case i == 0 && t == "" && text(j, "id") != "" && text(j, "timestamp") != "" && !j.Get("instructions").IsNull():
+		case i == 0 && t == "" && text(j, "id") != "" && text(j, "timestamp") != "" && (j.Get("instructions") != "" || j.Get("git") != ""):
 			return true // the first release
+		case t == "message" && text(j, "role") != "" && isSpoken(j.Get("content")):
+			return true // and its items, whatever came before them
 		}
 	}
 	return false
+}
+
+// isSpoken reports whether a content has the blocks of these messages.
+func isSpoken(content store.JSON) bool {
+	for b := range content.Elements() {
+		if t := text(b, "type"); t == "input_text" || t == "output_text" {
+			return true
+		}
+	}
+	return false
+}
+
+// called is what the events at the end of a file name the thread.
+func called(last []store.JSON) (name string) {
+	for _, j := range last {
+		if m := j.Get("payload"); text(m, "type") == "thread_name_updated" {
+			name = cmp.Or(threadName(m), name)
+		}
+	}
+	return name
+}
+
+func threadName(m store.JSON) string {
+	return foreign.Title(cmp.Or(text(m, "thread_name"), text(m, "name")))
 }
 
 func head(path string, first []store.JSON) foreign.Head {

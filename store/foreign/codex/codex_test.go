@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -122,5 +123,56 @@ func TestTheFirstRelease(t *testing.T) {
 	want := []string{"T1 session: a", "line-3<T1 user: a", "line-4<line-3 assistant: b *"}
 	if diff := cmp.Diff(want, tree(t, s, "T1")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Forks and sub-agents name the thread that they are from, a fork with the copied start
+// of it; the first release may have had no instructions; names stand at the end.
+func TestVariants(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		lines []string
+		want  []string
+		head  string
+	}{
+		{"a fork with what it was forked from", []string{
+			wrapped("session_meta", `{"id":"T2","cwd":"/srv/two","forked_from_id":"T1"}`),
+			wrapped("session_meta", `{"id":"T1","cwd":"/srv/one"}`),
+			said("user", "a"), said("assistant", "b"), said("user", "c"),
+			wrapped("event_msg", `{"type":"thread_name_updated","thread_name":"named"}`),
+		}, []string{"T2 session: named", "line-3<T2 user: a", "line-4<line-3 assistant: b", "line-5<line-4 user: c *"}, "T2 T1 /srv/two named"},
+		{"a sub-agent", []string{
+			wrapped("session_meta", `{"id":"T3","cwd":"/srv","source":{"subagent":{"thread_spawn":{"parent_thread_id":"T1","depth":1}}}}`),
+			said("user", "a"),
+		}, []string{"T3 session: a", "line-2<T3 user: a *"}, "T3 T1 /srv a"},
+		{"rolled back twice", []string{
+			wrapped("session_meta", `{"id":"T4","cwd":"/srv"}`),
+			said("user", "a"), said("assistant", "b"), said("user", "c"), said("assistant", "d"), said("user", "e"), said("assistant", "f"),
+			wrapped("event_msg", `{"type":"thread_rolled_back","num_turns":2}`),
+			said("user", "g"),
+			wrapped("event_msg", `{"type":"thread_rolled_back","num_turns":1}`),
+			said("user", "h"),
+			wrapped("compacted", `{"message":"short"}`),
+		}, []string{"T4 session: a", "line-2<T4 user: a", "line-3<line-2 assistant: b", "line-4<line-3 user: c", "line-5<line-4 assistant: d", "line-6<line-5 user: e", "line-7<line-6 assistant: f",
+			"line-9<line-3 user: g", "line-11<line-3 user: h", "line-12<line-11 compacted: compacted: short *"}, "T4  /srv a"},
+		{"the first release without instructions", []string{
+			`{"id":"T5","timestamp":"2025-05-01T10:00:00.000Z","instructions":null}`,
+			`{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}`,
+		}, []string{"T5 session: a", "line-2<T5 user: a *"}, "T5   a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t, c.lines...)
+			heads, err := s.Heads(t.Context())
+			if err != nil || len(heads) != 1 {
+				t.Fatalf("%+v, %v", heads, err)
+			}
+			h := heads[0]
+			if got := fmt.Sprintf("%s %s %s %s", h.ID, h.Parent, h.Project, h.Title); got != c.head {
+				t.Errorf("listed as %q", got)
+			}
+			if diff := cmp.Diff(c.want, tree(t, s, h.ID)); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -44,9 +45,13 @@ func (s *scanner) Add(e foreign.Entry) {
 	case kind == "event_msg":
 		s.event(payload, e.JSON)
 		return
+	case kind == "turn_context":
+		s.r.Totals.Model(text(payload, "model"))
+		s.r.Other(kind, e.JSON)
+		return
 	case kind == "response_item" || kind == "compacted":
 	case slices.Contains(items, kind) && payload.IsNull():
-	default: // turn_context, the state of the first release, what is yet to come
+	default: // the state of the first release, what is yet to come
 		if kind == "" {
 			kind = "without a type"
 		}
@@ -67,6 +72,9 @@ func (s *scanner) keep(e foreign.Entry) int32 {
 	if e.JSON != "" {
 		if _, m := itemOf(e.JSON); text(m, "type") == "message" {
 			rec.Flags |= spoken(m)
+			if text(m, "role") == "assistant" {
+				s.r.Totals.Messages++
+			}
 		}
 	}
 	if s.tip >= 0 {
@@ -93,10 +101,7 @@ func (s *scanner) meta(m store.JSON, e foreign.Entry) {
 		return
 	}
 	s.header, s.id, s.cwd = true, text(m, "id"), text(m, "cwd")
-	s.from = text(m, "forked_from_id")
-	if s.from == "" {
-		s.from = text(m, "parent_thread_id")
-	}
+	s.from = cmp.Or(text(m, "forked_from_id"), text(m, "parent_thread_id"), text(m, "source", "subagent", "thread_spawn", "parent_thread_id"))
 	s.tree.SetHeader(foreign.Record{ID: s.id, Kind: "session", Title: foreign.Title(s.cwd), Place: e.Place, Time: foreign.Time(s.line.Get("timestamp"))})
 }
 
@@ -118,11 +123,7 @@ func (s *scanner) event(m, j store.JSON) {
 		}
 		s.r.Other(kind, j)
 	case "thread_name_updated":
-		for _, key := range []string{"thread_name", "name"} {
-			if name := text(m, key); name != "" {
-				s.named = foreign.Title(name)
-			}
-		}
+		s.named = cmp.Or(threadName(m), s.named)
 		s.r.Other(kind, j)
 	case "token_count":
 		total := m.At("info", "total_token_usage")

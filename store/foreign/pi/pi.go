@@ -49,6 +49,24 @@ func sniff(first []store.JSON) bool {
 	return false
 }
 
+// Headerless is the format of files whose header is gone: their entries are told by
+// what every one of them has. In a folder that takes in files that are parts of
+// sessions, so it is for files that were named.
+func Headerless() *foreign.LineFormat {
+	f := Format()
+	f.Sniff = func(first []store.JSON) bool {
+		for _, j := range first {
+			_, link := j.Get("parentId").Text()
+			spoken := text(j, "type") == "message" && text(j, "message", "role") != ""
+			if spoken && text(j, "id") != "" && (link || j.Get("parentId") == store.Null) {
+				return true
+			}
+		}
+		return false
+	}
+	return f
+}
+
 func isHeader(j store.JSON) bool {
 	id, ok := j.Get("id").Text()
 	return text(j, "type") == "session" && ok && id != "" && j.Get("message").IsNull() && j.Get("parentId").IsNull()
