@@ -259,7 +259,7 @@ func TestAFolderWithWhatCannotBeRead(t *testing.T) {
 	}
 	r := foreign.NewLineReader(foreign.FilesBelow(dir, ".jsonl"), []*foreign.LineFormat{s.format})
 	heads, err := r.Sessions(t.Context())
-	if err != nil || len(heads) != 1 || r.Unknown() != 1 || r.Shut() != 2 {
-		t.Errorf("%+v, %v, %d of no format, %d shut", heads, err, r.Unknown(), r.Shut())
+	if left := r.Left(); err != nil || len(heads) != 1 || len(left.Unknown) != 1 || len(left.Shut) != 2 {
+		t.Errorf("%+v, %v, %+v", heads, err, left)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,10 +83,15 @@ type LineReader struct {
 	root    string // the folder that find looks into, "" where it looks into none
 	watch   watch
 
-	mu     sync.Mutex
-	files  map[string]*lineFile
-	unread int // files of no known format
-	shut   int // files and folders that cannot be read
+	mu    sync.Mutex
+	files map[string]*lineFile
+	left  Left
+}
+
+// Left is what a look at a source left out.
+type Left struct {
+	Unknown []string // files of no known format
+	Shut    []error  // files and folders that cannot be read, each named by its error
 }
 
 // lineFile is what is known of one file.
@@ -131,32 +135,6 @@ func NewFolderReader(dir, suffix string, formats []*LineFormat) *LineReader {
 // OneFile finds one file, whether it is there or not.
 func OneFile(path string) func(context.Context) ([]string, error) {
 	return func(context.Context) ([]string, error) { return []string{path}, nil }
-}
-
-// FilesBelow finds the files below a folder whose names end so. The folder may be a
-// link; links in it are not followed: what they lead to is elsewhere.
-func FilesBelow(dir, suffix string) func(context.Context) ([]string, error) {
-	named := dir
-	return func(ctx context.Context) (found []string, err error) {
-		dir, err := filepath.EvalSymlinks(named)
-		if err != nil {
-			return nil, err
-		}
-		err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-			switch {
-			case ctx.Err() != nil:
-				return ctx.Err()
-			case err != nil && path == dir:
-				return err
-			case err != nil:
-				found = append(found, path) // a folder that cannot be read hides no other, and is counted
-			case e.Type().IsRegular() && strings.HasSuffix(path, suffix):
-				found = append(found, path)
-			}
-			return nil
-		})
-		return found, err
-	}
 }
 
 // stampOf tells one state of a file from another.
@@ -208,21 +186,24 @@ func (r *LineReader) Sessions(ctx context.Context) ([]Head, error) {
 	there := make(map[string]bool, len(paths))
 	var heads []Head
 	var failed error
-	r.unread, r.shut = 0, 0
+	r.left = Left{}
 	for _, p := range paths {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		f, err := r.look(p)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue
+			if !isLink(p) {
+				continue // it went away meanwhile
+			}
+			err = fmt.Errorf("%q: the link leads nowhere", p)
 		}
 		there[p] = true
 		if err != nil {
 			if errors.Is(err, ErrFormat) {
-				r.unread++
+				r.left.Unknown = append(r.left.Unknown, p)
 			} else {
-				r.shut++
+				r.left.Shut = append(r.left.Shut, err)
 			}
 			failed = err
 			continue
@@ -257,19 +238,11 @@ func (r *LineReader) Sessions(ctx context.Context) ([]Head, error) {
 	return heads, nil
 }
 
-// Unknown is how many files were left out at the last look because no format knows
-// them.
-func (r *LineReader) Unknown() int {
+// Left is what was left out at the last look. It is not changed afterwards.
+func (r *LineReader) Left() Left {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.unread
-}
-
-// Shut is how many files and folders could not be read at the last look.
-func (r *LineReader) Shut() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.shut
+	return r.left
 }
 
 // look brings what is known of a file up to date, reading no more than its beginning.

@@ -122,24 +122,26 @@ func (r *LineReader) folders(ctx context.Context) ([]string, error) {
 		add(r.root)
 	}
 	for _, p := range paths {
-		add(filepath.Dir(p))
+		add(folderOf(p))
 	}
 	return out, nil
 }
 
-// Wait implements [Waiter].
-func (r *LineReader) Wait(ctx context.Context, token string) (string, error) {
+func folderOf(path string) string { return filepath.Dir(path) }
+
+// wait returns the token as soon as it differs from the one given.
+func (w *watch) wait(ctx context.Context, token string, folders func(context.Context) ([]string, error), now func(context.Context) (string, error)) (string, error) {
 	for {
-		folders, err := r.folders(ctx)
+		in, err := folders(ctx)
 		if err != nil {
 			return "", err
 		}
 		// The look comes after the watch is set, so that nothing is lost between them.
-		bell, every := r.watch.listen(folders), lookEvery
+		bell, every := w.listen(in), lookEvery
 		if bell != nil {
 			every = sureEvery
 		}
-		if now, err := r.Token(ctx); err != nil || now != token {
+		if now, err := now(ctx); err != nil || now != token {
 			return now, err
 		}
 		timer := time.NewTimer(every)
@@ -161,19 +163,27 @@ func (r *LineReader) Wait(ctx context.Context, token string) (string, error) {
 	}
 }
 
-// Noticing implements [Waiter].
-func (r *LineReader) Noticing() string {
-	folders, err := r.folders(context.Background())
+// noticing says how and how soon changes are noticed.
+func (w *watch) noticing(folders func(context.Context) ([]string, error)) string {
+	in, err := folders(context.Background())
 	if err != nil {
 		return fmt.Sprintf("within %v, by looking", lookEvery)
 	}
-	if r.watch.listen(folders) == nil {
-		r.watch.mu.Lock()
-		defer r.watch.mu.Unlock()
-		return fmt.Sprintf("within %v, by looking: %s", lookEvery, r.watch.why)
+	if w.listen(in) == nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return fmt.Sprintf("within %v, by looking: %s", lookEvery, w.why)
 	}
 	return "at once, the file system tells"
 }
+
+// Wait implements [Waiter].
+func (r *LineReader) Wait(ctx context.Context, token string) (string, error) {
+	return r.watch.wait(ctx, token, r.folders, r.Token)
+}
+
+// Noticing implements [Waiter].
+func (r *LineReader) Noticing() string { return r.watch.noticing(r.folders) }
 
 // Identity implements [Waiter]: which files there are, whatever is in them.
 func (r *LineReader) Identity(ctx context.Context) (string, error) {

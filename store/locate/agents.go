@@ -48,10 +48,7 @@ func agentPlaces(env Environ) (places []agentPlace) {
 	}
 	in := func(variable string, below ...string) string {
 		if dir := env.Get(variable); variable != "" && dir != "" {
-			if rest, ok := strings.CutPrefix(dir, "~/"); ok && home != "" {
-				dir = filepath.Join(home, rest)
-			}
-			return dir
+			return expanded(dir, home)
 		}
 		if home == "" {
 			return ""
@@ -73,6 +70,9 @@ func agentPlaces(env Environ) (places []agentPlace) {
 		add("pi", in("PI_CODING_AGENT_SESSION_DIR"), lines, true)
 	} else {
 		add("pi", pi, lines, true, "sessions")
+		if dir := sessionDir(pi); dir != "" {
+			add("pi", expanded(dir, home), lines, true)
+		}
 	}
 	add("pi", pi, lines, false) // where one version left them
 	add("oh-my-pi", in("", ".omp", "agent"), lines, true, "sessions")
@@ -83,10 +83,33 @@ func agentPlaces(env Environ) (places []agentPlace) {
 	} else {
 		add("contree", config, tables, false, "contree", "cli", "sessions")
 	}
-	old := in("", ".config")
-	add("contree", old, "sessions-*.db", false, "contree")
-	add("contree", old, "*.db", false, "contree-cli")
+	for _, old := range []string{config, in("", ".config")} { // where earlier releases left them
+		add("contree", old, "sessions-*.db", false, "contree")
+		add("contree", old, tables, false, "contree-cli")
+	}
 	return places
+}
+
+func expanded(dir, home string) string {
+	if rest, ok := strings.CutPrefix(dir, "~/"); ok && home != "" {
+		return filepath.Join(home, rest)
+	}
+	return dir
+}
+
+// sessionDir is where the settings of pi have it keep its sessions, "" where they say
+// nothing of that.
+func sessionDir(agentDir string) string {
+	text, err := os.ReadFile(filepath.Join(agentDir, "settings.json"))
+	if err != nil {
+		return ""
+	}
+	settings, err := store.ParseJSON(string(text))
+	if err != nil {
+		return ""
+	}
+	dir, _ := settings.Get("sessionDir").Text()
+	return dir
 }
 
 // Agents lists the sessions that are found in the well-known places of programs, the
@@ -142,9 +165,13 @@ func (p agentPlace) sessions(ctx context.Context) (all []AgentSession, err error
 		if !p.below {
 			find = p.files
 		}
-		heads, err := foreign.NewLineReader(find, lineFormats()).Sessions(ctx)
+		r := foreign.NewLineReader(find, lineFormats())
+		heads, err := r.Sessions(ctx)
 		add(heads, "")
-		return all, err
+		if shut := r.Left().Shut; err == nil && len(shut) > 0 {
+			err = fmt.Errorf("not listed, because it cannot be read: %s", naming(shut, error.Error))
+		}
+		return all, errors.Join(err, r.Close())
 	}
 	files, err := p.files(ctx)
 	for _, path := range files {

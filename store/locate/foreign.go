@@ -109,31 +109,79 @@ func openLines(ctx context.Context, t target, o Options) (*Opened, error) {
 	return opened, err
 }
 
-// openFolder opens all session files below a folder.
-func openFolder(ctx context.Context, t target, o Options) (*Opened, error) {
+// openFolder opens all session files and databases below a folder.
+func openFolder(ctx context.Context, t target, o Options) (opened *Opened, err error) {
 	path, err := filepath.Abs(t.path)
 	if err != nil {
 		return nil, err
 	}
-	r := foreign.NewFolderReader(path, ".jsonl", lineFormats())
+	r := foreign.NewFolder(foreign.NewFolderReader(path, ".jsonl", lineFormats()), foreign.FilesBelow(path, ".db", ".sqlite", ".sqlite3"), tablesIn)
+	defer func() {
+		if opened == nil {
+			err = errors.Join(err, r.Close())
+		}
+	}()
 	heads, err := r.Sessions(ctx)
 	if err != nil && !errors.Is(err, foreign.ErrFormat) {
 		return nil, fmt.Errorf("look into %q: %w", t.shown, err)
 	}
+	left := r.Left()
 	if len(heads) == 0 {
-		return nil, &LocatorError{t.shown, "it is a directory, and there are no session files in it that this version reads", store.ErrNotAStore}
+		problem := "it is a directory, and there are no session files in it that this version reads"
+		if len(left.Shut) > 0 {
+			problem += "; what cannot be read: " + naming(left.Shut, error.Error)
+		}
+		return nil, &LocatorError{t.shown, problem, store.ErrNotAStore}
 	}
 	if err := refuseWriting(t, "a folder of session files of other programs", o); err != nil {
 		return nil, err
 	}
-	opened, err := foreignStore(t, folderBackend, "read-only (following)", r)
-	if n := r.Unknown(); err == nil && n > 0 {
-		opened.Info.Notes = append(opened.Info.Notes, fmt.Sprintf("%s not shown: no format that is known here", countFiles(n)))
+	opened, err = foreignStore(t, folderBackend, "read-only (following)", r)
+	if err != nil {
+		return nil, err
 	}
-	if n := r.Shut(); err == nil && n > 0 {
-		opened.Info.Notes = append(opened.Info.Notes, fmt.Sprintf("not shown, because it cannot be read: %d of the files and folders in it", n))
+	if n := len(left.Unknown); n > 0 {
+		below := func(file string) string {
+			if way, err := filepath.Rel(path, file); err == nil {
+				return way
+			}
+			return file
+		}
+		opened.Info.Notes = append(opened.Info.Notes, fmt.Sprintf("%s not shown, in no format that is known here: %s", countFiles(n), naming(left.Unknown, below)))
 	}
-	return opened, err
+	if len(left.Shut) > 0 {
+		opened.Info.Notes = append(opened.Info.Notes, "not shown, because it cannot be read: "+naming(left.Shut, error.Error))
+	}
+	return opened, nil
+}
+
+// maxNamed is how many of several things a note names.
+const maxNamed = 5
+
+// naming names the first of several things, and says how many more there are.
+func naming[T any](all []T, name func(T) string) string {
+	var names []string
+	for _, one := range all[:min(len(all), maxNamed)] {
+		names = append(names, name(one))
+	}
+	text := strings.Join(names, ", ")
+	if n := len(all) - len(names); n > 0 {
+		text += fmt.Sprintf(", and %d more", n)
+	}
+	return text
+}
+
+// tablesIn opens a database in a folder; nil is one that is none of a program's that is
+// known here.
+func tablesIn(ctx context.Context, path string) (foreign.Reader, error) {
+	f, format, err := openFormat(ctx, path, tableFormats())
+	if errors.Is(err, store.ErrNotAStore) {
+		return nil, nil //nolint:nilerr,nilnil // whatever else is called so
+	}
+	if err != nil || f == nil {
+		return nil, err
+	}
+	return format.open(f), nil
 }
 
 // folderBackend is the Backend of a folder of session files.
@@ -146,52 +194,53 @@ func countFiles(n int) string {
 	return fmt.Sprintf("%d files are", n)
 }
 
-// openTables opens a database of another program. It returns nil where no reader
-// knows the tables.
-func openTables(ctx context.Context, t target, o Options) (opened *Opened, err error) {
-	f, err := sqlite.OpenFile(ctx, sqlite.Options{Path: t.path})
+// openFormat opens a database in the first of the formats that knows its tables; nil
+// where none does.
+func openFormat(ctx context.Context, path string, formats []tableFormat) (f *sqlite.File, format tableFormat, err error) {
+	f, err = sqlite.OpenFile(ctx, sqlite.Options{Path: path})
 	if err != nil {
-		return nil, err
+		return nil, format, err
 	}
-	defer func() {
-		if opened == nil {
-			err = errors.Join(err, f.Close())
-		}
-	}()
 	var tables foreign.Columns
 	var layout sqlite.Layout
-	if err := f.Read(ctx, func(conn *zombie.Conn) (err error) {
+	err = f.Read(ctx, func(conn *zombie.Conn) (err error) {
 		if layout, err = sqlite.Detect(conn); err == nil {
 			tables, err = foreign.ColumnsOf(conn)
 		}
 		return err
-	}); err != nil {
+	})
+	if err == nil {
+		for _, format := range formats {
+			// One that is known and not read is not guessed at.
+			if format.detect(tables) && (format.name != shape.Name || layout.Foreign == "") {
+				return f, format, nil
+			}
+		}
+	}
+	return nil, format, errors.Join(err, f.Close())
+}
+
+// openTables opens a database of another program. It returns nil where no reader
+// knows the tables.
+func openTables(ctx context.Context, t target, o Options) (opened *Opened, err error) {
+	formats := append(tableFormats(), tableFormat{shape.Name, shape.Detect, func(db foreign.Database) foreign.Reader { return shape.New(db) }})
+	f, format, err := openFormat(ctx, t.path, formats)
+	if err != nil || f == nil {
 		return nil, err
 	}
-	formats := tableFormats()
-	if layout.Foreign == "" { // one that is known and not read is not guessed at
-		formats = append(formats, tableFormat{shape.Name, shape.Detect, func(db foreign.Database) foreign.Reader { return shape.New(db) }})
+	if err := refuseWriting(t, "a session database of another program", o); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
-	for _, format := range formats {
-		if !format.detect(tables) {
-			continue
-		}
-		if err := refuseWriting(t, "a session database of another program", o); err != nil {
-			return nil, err
-		}
-		how := f.How()
-		opened, err = foreignStore(t, format.name, how.Mode, format.open(f))
-		if err != nil {
-			return nil, err
-		}
-		opened.Info.JournalMode = how.JournalMode
-		opened.how = func() string { return f.How().Mode }
-		if format.name == shape.Name {
-			opened.Info.Notes = append(opened.Info.Notes, shape.Note)
-		}
-		return opened, nil
+	how := f.How()
+	if opened, err = foreignStore(t, format.name, how.Mode, format.open(f)); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
-	return nil, nil
+	opened.Info.JournalMode = how.JournalMode
+	opened.how = func() string { return f.How().Mode }
+	if format.name == shape.Name {
+		opened.Info.Notes = append(opened.Info.Notes, shape.Note)
+	}
+	return opened, nil
 }
 
 // Of a file that is no database this much is looked at, and so many of its lines.
