@@ -73,10 +73,19 @@ func detect(c foreign.Columns) (all []layout) {
 	return all
 }
 
-// isKey finds the rows of a session, the first parameter, in the column that names it.
-// It may be stored as bytes.
-func (l layout) isKey(parameter int) string {
-	return fmt.Sprintf("%s IN (?%[2]d, CAST(?%[2]d AS BLOB))", foreign.Quote(l.key), parameter)
+// isKey finds the rows of a session, the first parameter, in the column that names it,
+// which may be stored as bytes. What is no text in a name is shown as U+FFFD, so any row
+// may be meant by that: the name is compared once more as it is shown.
+func (l layout) isKey(key string) string {
+	column := foreign.Quote(l.key)
+	found := column + " IN (?1, CAST(?1 AS BLOB))"
+	switch {
+	case key == "":
+		return "(" + found + " OR " + column + " IS NULL)"
+	case strings.Contains(key, "\uFFFD"):
+		return "?1 IS NOT NULL"
+	}
+	return found
 }
 
 func number(suffix string) int {
@@ -224,8 +233,11 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) er
 		if l.exitCode {
 			exit = "exit_code"
 		}
-		query := fmt.Sprintf("SELECT id, parent_id, kind, title, image_uuid, created_at, %s FROM %s WHERE %s ORDER BY id", exit, l.table("session_history"), l.isKey(1))
+		query := fmt.Sprintf("SELECT id, parent_id, kind, title, image_uuid, created_at, %s, %s FROM %s WHERE %s ORDER BY id", exit, foreign.Quote(l.key), l.table("session_history"), l.isKey(key))
 		err := foreign.Each(conn, query, func(s *sqlite.Stmt) { s.BindText(1, key) }, func(row *sqlite.Stmt) error {
+			if foreign.Text(row, 7) != key {
+				return nil
+			}
 			rec := foreign.Record{
 				ID: strconv.FormatInt(row.ColumnInt64(0), 10), Kind: foreign.Text(row, 2), Time: when(foreign.Text(row, 5)),
 				Place: foreign.Place{Offset: row.ColumnInt64(0)}, Sum: uint64(row.ColumnInt64(0)),
@@ -260,10 +272,16 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) er
 // names puts the branches on the entries that they point to, the active one first.
 func (l layout) names(conn *sqlite.Conn, session string, at map[int64]int32, a *foreign.About) error {
 	bind := func(s *sqlite.Stmt) { s.BindText(1, session) }
+	key := foreign.Quote(l.key)
 	active := ""
 	if l.state {
-		query := fmt.Sprintf("SELECT active_branch FROM %s WHERE %s", l.table("session_state"), l.isKey(1))
-		err := foreign.Each(conn, query, bind, func(row *sqlite.Stmt) error { active = foreign.Text(row, 0); return nil })
+		query := fmt.Sprintf("SELECT active_branch, %s FROM %s WHERE %s", key, l.table("session_state"), l.isKey(session))
+		err := foreign.Each(conn, query, bind, func(row *sqlite.Stmt) error {
+			if foreign.Text(row, 1) == session {
+				active = foreign.Text(row, 0)
+			}
+			return nil
+		})
 		if err != nil {
 			return err
 		}
@@ -271,8 +289,11 @@ func (l layout) names(conn *sqlite.Conn, session string, at map[int64]int32, a *
 	if !l.branches {
 		return nil
 	}
-	query := fmt.Sprintf("SELECT branch_name, history_id FROM %s WHERE %s ORDER BY branch_name", l.table("session_branches"), l.isKey(1))
+	query := fmt.Sprintf("SELECT branch_name, history_id, %s FROM %s WHERE %s ORDER BY branch_name", key, l.table("session_branches"), l.isKey(session))
 	err := foreign.Each(conn, query, bind, func(row *sqlite.Stmt) error {
+		if foreign.Text(row, 2) != session {
+			return nil
+		}
 		name := foreign.Text(row, 0)
 		i, ok := at[row.ColumnInt64(1)]
 		if !ok {
@@ -321,7 +342,7 @@ func describe(rec *foreign.Record, title, image string) {
 func (r *Reader) Body(ctx context.Context, h foreign.Head, rec *foreign.Record) (body store.JSON, err error) {
 	err = r.readOf(ctx, h, func(conn *sqlite.Conn, l layout, key string) error {
 		var members []store.Member
-		query := fmt.Sprintf("SELECT * FROM %s WHERE id = ?2 AND %s", l.table("session_history"), l.isKey(1))
+		query := fmt.Sprintf("SELECT * FROM %s WHERE id = ?2 AND %s", l.table("session_history"), l.isKey(key))
 		err := foreign.Each(conn, query, func(s *sqlite.Stmt) {
 			s.BindText(1, key)
 			s.BindInt64(2, rec.Place.Offset)
