@@ -79,7 +79,7 @@ func TestCheckFindsWhatSourcesHold(t *testing.T) {
 		t.Fatalf("code %d\n%s%s", r.code, r.out, r.err)
 	}
 	for _, want := range []string{
-		`{"severity":"warning","kind":"source","table":"lines","id":"","in":"claude-torn-lines","message":"line 2, byte 296: damaged: 1 records were found in it"}`,
+		`{"severity":"warning","kind":"source","table":"lines","id":"","in":"claude-torn-lines","message":"line 2, byte 296: damaged: one record was found in it"}`,
 		`"message":"line 8, byte 2041: not a JSON object"}`,
 	} {
 		if !strings.Contains(r.out, want) {

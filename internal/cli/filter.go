@@ -138,25 +138,12 @@ func countsText(shown, looked, noTime int) string {
 	return text + fmt.Sprintf(", %d have no time", noTime)
 }
 
-// structure is an index as a query sees it.
-type structure struct{ *treeview.Index }
-
-func (s structure) Size() int32 { return int32(s.Len() + s.Missing()) }
-
-func (s structure) Find(id string) (int32, bool) {
-	ref, ok := s.Index.Find(id)
-	return int32(ref), ok
-}
-
-func (s structure) Parent(ref int32) int32 { return int32(s.Index.Parent(treeview.Ref(ref))) }
-func (s structure) Known(ref int32) bool   { return s.Index.Known(treeview.Ref(ref)) }
-
 // bindTree binds a query to a tree, and refuses one that names what is not in it.
 func (a *app) bindTree(q *query.Query, index *treeview.Index, missing func(id string) error) (*query.Matcher, error) {
-	if ids := q.Missing(structure{index}); len(ids) > 0 {
+	if ids := q.Missing(index.Relations()); len(ids) > 0 {
 		return nil, missing(ids[0])
 	}
-	return q.Bind(query.Env{Now: epoch(a.now()), Tree: structure{index}})
+	return q.Bind(query.Env{Now: epoch(a.now()), Tree: index.Relations()})
 }
 
 // matchNodes decides on the nodes of a session. Where the query asks for the shape of
@@ -166,8 +153,8 @@ func (a *app) matchNodes(ctx context.Context, ts store.TreeStore, session string
 	var err error
 	if q.Needs().Shape {
 		index := treeview.New(treeview.ByArrival)
-		if err = readIndex(ctx, ts, session, index, false, func(e treeview.Entry, _ store.JSON) {
-			index.Add(treeview.Entry{ID: e.ID, Parent: e.Parent})
+		if err = readIndex(ctx, ts, session, index, false, func(e treeview.Entry, _ store.JSON, _ mark) {
+			index.Add(treeview.Entry{ID: e.ID, Parent: e.Parent, Aside: e.Aside})
 		}); err == nil {
 			m, err = a.bindTree(q, index, missingNode(session))
 		}

@@ -12,13 +12,20 @@ import (
 
 func (a *app) infoCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "info",
+		Use:   "info [STORE]",
 		Short: "Say what the store is, what it holds, and how and why it is open",
 		Example: `treering info
+treering info talk.jsonl
 treering -s shop.db info --json`,
-		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args: between(0, 1, "STORE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			if len(args) > 0 {
+				if a.storeGiven {
+					return usagef("info takes a store or -s, not both")
+				}
+				a.store, a.storeGiven = args[0], true
+			}
 			return a.withStore(ctx, surveying, func(o *locate.Opened) error {
 				if o.Info.Backend != noBackend {
 					if err := o.Count(ctx); err != nil {

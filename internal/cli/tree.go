@@ -19,7 +19,8 @@ func (a *app) treeCommand() *cobra.Command {
 		Use:   "tree SESSION",
 		Short: "Draw the tree of a session",
 		Long: "Draw the tree of a session. Straight runs do not indent; indent grows where it branches. --json lists the nodes in the " +
-			"same order, parents first and children by id (as they are stored where another program keeps them), depth counting the edges from the root. With a filter a node hangs on its " +
+			"same order, parents first and children by id (as they are stored where another program keeps them), depth counting the edges from the root. " +
+			"Where another program keeps it, labels and the head that it would go on from stand in brackets behind a node, and ! where it failed. With a filter a node hangs on its " +
 			"nearest ancestor that is shown, and says how many lie between; its parent and depth remain what they are.",
 		Example: `treering tree example
 treering tree example --json
@@ -55,13 +56,27 @@ type tree struct {
 	index  *treeview.Index
 	titles []string // by treeview.Ref
 	data   []store.JSON
+	marks  map[treeview.Ref]mark // where another program's store has any
+	marked bool                  // it has marks
 
 	sifted bool
 	match  treeview.Set // what a filter selects, where sifted
 }
 
-func (t *tree) add(e treeview.Entry, data store.JSON) {
+// mark is what the store of another program says of a node besides its relations.
+type mark struct {
+	labels       []string
+	head, failed bool
+}
+
+func (t *tree) add(e treeview.Entry, data store.JSON, m mark) {
 	ref, _ := t.index.Add(e)
+	if m.head || m.failed || m.labels != nil {
+		if t.marks == nil {
+			t.marks = map[treeview.Ref]mark{}
+		}
+		t.marks[ref] = m
+	}
 	if grow := int(ref) + 1 - len(t.titles); grow > 0 {
 		t.titles = append(t.titles, make([]string, grow)...)
 	}
@@ -75,9 +90,28 @@ func (t *tree) add(e treeview.Entry, data store.JSON) {
 	t.data[ref] = data
 }
 
+// text shows a mark behind a node's title, as the explorer does: where its program
+// would go on from, the labels, and whether it failed.
+func (m mark) text() (parts []term.Text) {
+	if m.head {
+		parts = append(parts, term.Lit(" [head]"))
+	}
+	for _, l := range m.labels {
+		parts = append(parts, term.Lit(" ["), term.SanitiseN(l, maxLabel), term.Lit("]"))
+	}
+	if m.failed {
+		parts = append(parts, term.Lit(" !"))
+	}
+	return parts
+}
+
+// maxLabel is how much of a label is shown, in code points.
+const maxLabel = 60
+
 // readTree reads a session, and the data of its nodes where that is asked for.
 func readTree(ctx context.Context, ts store.TreeStore, session string, withData bool) (*tree, error) {
 	t := &tree{index: treeview.New(siblings(ts))}
+	_, t.marked = ts.(store.Outliner)
 	if withData {
 		t.data = []store.JSON{""}
 	}
@@ -143,19 +177,38 @@ func siblings(ts store.TreeStore) treeview.Order {
 
 // readIndex reads the nodes of a session; add puts each into the index. Without
 // withData the data may be empty.
-func readIndex(ctx context.Context, ts store.TreeStore, session string, index *treeview.Index, withData bool, add func(e treeview.Entry, data store.JSON)) error {
-	var err error
-	if o, ok := ts.(store.Outliner); ok && !withData {
-		err = store.All(func(p store.PageRequest) (store.Page[store.Outline], error) {
+func readIndex(ctx context.Context, ts store.TreeStore, session string, index *treeview.Index, withData bool, add func(e treeview.Entry, data store.JSON, m mark)) error {
+	o, outlined := ts.(store.Outliner)
+	known := map[string]store.Outline{} // those that are more than their data says
+	if outlined {
+		err := store.All(func(p store.PageRequest) (store.Page[store.Outline], error) {
 			return o.ListOutline(ctx, session, p)
-		}, func(n store.Outline) error { add(treeview.EntryOfOutline(n), ""); return nil })
-	} else {
-		err = store.All(func(p store.PageRequest) (store.Page[store.Node], error) {
-			return ts.ListNodes(ctx, session, p)
-		}, func(n store.Node) error { add(treeview.EntryOf(n), n.Data); return nil })
+		}, func(n store.Outline) error {
+			m := mark{n.Labels, n.Active, n.Failed}
+			if !withData {
+				add(treeview.EntryOfOutline(n), "", m)
+			} else if n.FalseFork || n.Active || n.Failed || n.Labels != nil {
+				known[n.ID] = n
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
+	addNode := func(n store.Node) error {
+		e, also := treeview.EntryOf(n), known[n.ID]
+		e.Aside = also.FalseFork
+		add(e, n.Data, mark{also.Labels, also.Active, also.Failed})
+		return nil
+	}
+	if !outlined || withData {
+		err := store.All(func(p store.PageRequest) (store.Page[store.Node], error) {
+			return ts.ListNodes(ctx, session, p)
+		}, addNode)
+		if err != nil {
+			return err
+		}
 	}
 	// Pages are live reads: a node may have come whose parent came too, behind the
 	// cursor. Each round reaches one generation up and ends with the root.
@@ -176,8 +229,11 @@ func readIndex(ctx context.Context, ts store.TreeStore, session string, index *t
 				return err
 			}
 			for _, n := range nodes {
-				if n != nil {
-					add(treeview.EntryOf(*n), n.Data)
+				if n == nil {
+					continue
+				}
+				if err := addNode(*n); err != nil {
+					return err
 				}
 			}
 		}
@@ -198,6 +254,9 @@ func (a *app) treeLines(t *tree) error {
 		l.b = l.b[:0]
 		l.text("id", t.index.ID(ref)).optional("parent_id", t.parent(ref))
 		l.text("kind", t.index.Kind(ref)).integer("depth", int64(depth)).text("title", t.titles[ref])
+		if m := t.marks[ref]; t.marked {
+			l.texts("labels", m.labels).boolean("head", m.head).boolean("failed", m.failed).boolean("branch", !t.index.Aside(ref))
+		}
 		if err := a.out.jsonLine(&l); err != nil {
 			return err
 		}
@@ -222,7 +281,11 @@ func (a *app) drawTree(t *tree) error {
 	}
 	// Every line ends with the id: it is what the other commands want to hear.
 	label := func(ref treeview.Ref) term.Text {
-		return t.index.LabelWithID(ref, term.Profile{})
+		marks := t.marks[ref].text()
+		if marks == nil {
+			return t.index.LabelWithID(ref, term.Profile{})
+		}
+		return t.index.Label(ref, term.Profile{}).Plus(marks...).Plus(term.Spaces(2), term.Sanitise(t.index.ID(ref)))
 	}
 	shown, more := 0, 0
 	for l := range flat.Lines(treeview.DrawOptions{ASCII: !a.unicode(), Label: label}) {
