@@ -35,9 +35,10 @@ func special(w uint64) uint64 {
 // unplain is special with the bytes that are not ASCII marked too, which costs less.
 func unplain(w uint64) uint64 {
 	// In ASCII nothing is carried from byte to byte, and the top bit of a sum is set
-	// where the byte is not zero, or not below 0x20. Bytes above one that is not ASCII
-	// may be marked wrongly.
-	return (^((w ^ (ones * '"')) + ones*0x7f) | ^((w ^ (ones * '\\')) + ones*0x7f) | ^(w + ones*0x60) | w) & highs
+	// where the byte is not zero, or not below a bound. With the bit of 2 turned over a
+	// quote is 0x20, control characters are below it, and all others above, the
+	// space too. Bytes above one that is not ASCII may be marked wrongly.
+	return (^((w ^ (ones * 2)) + ones*(0x80-0x21)) | ^((w ^ (ones * '\\')) + ones*0x7f) | w) & highs
 }
 
 // textEnd is the index after the quoted string at i, and plain whether it is
@@ -99,18 +100,14 @@ func numberEnd(s string, i int) int {
 		}
 	}
 	from := i
-	for i < len(s) && s[i]-'0' <= 9 {
-		i++
-	}
+	i = digitsEnd(s, i)
 	if i == from || s[from] == '0' && i > from+1 {
 		return -1
 	}
 	if i < len(s) && s[i] == '.' {
 		i++
 		from = i
-		for i < len(s) && s[i]-'0' <= 9 {
-			i++
-		}
+		i = digitsEnd(s, i)
 		if i == from {
 			return -1
 		}
@@ -121,12 +118,27 @@ func numberEnd(s string, i int) int {
 			i++
 		}
 		from = i
-		for i < len(s) && s[i]-'0' <= 9 {
-			i++
-		}
+		i = digitsEnd(s, i)
 		if i == from {
 			return -1
 		}
+	}
+	return i
+}
+
+// digitsEnd is the index after the digits from i on.
+func digitsEnd(s string, i int) int {
+	for i+8 <= len(s) {
+		// A digit is at most 9 with its upper half taken off. A carry from a byte that
+		// is none may only spoil the marks above it.
+		digits := eight(s, i) ^ ones*'0'
+		if other := (digits | (digits + ones*(0x80-10))) & highs; other != 0 {
+			return i + bits.TrailingZeros64(other)/8
+		}
+		i += 8
+	}
+	for i < len(s) && s[i]-'0' <= 9 {
+		i++
 	}
 	return i
 }

@@ -107,6 +107,11 @@ func TestValueEndAgainstTheScanner(t *testing.T) {
 			check(t, `["`+pad+`\`+string([]byte{byte(b)})+`1234"]`)
 		}
 	}
+	for _, digits := range []string{"", "1", "12.5", "1234567", "12345678", "123456789.12345678e12345678"} {
+		for b := range 256 {
+			check(t, `[`+digits+string([]byte{byte(b)})+`0000000000]`)
+		}
+	}
 	for _, brackets := range []string{"[]", "{}"} {
 		for _, depth := range []int{1, fastDepth, fastDepth + 1, 20000} {
 			open, shut := brackets[:1], brackets[1:]

@@ -36,7 +36,7 @@ func (s *Executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 	if c.ProcessedEventID != nil {
 		hash = maphash.String(s.seed, *c.ProcessedEventID)
 	}
-	if err := s.write(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()

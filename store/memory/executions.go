@@ -28,7 +28,7 @@ type Executions struct {
 
 	// mu guards everything below and in the records: a commit's parts become visible
 	// together because they are written under one hold.
-	mu       sync.RWMutex
+	mu       sync.Mutex
 	closed   bool
 	changes  uint64
 	byID     map[string]*record
@@ -103,22 +103,11 @@ func newExecutions(traceMax int, bell *bell) *Executions {
 	}
 }
 
-// read takes the lock for reading unless the call is over already or the store
-// closed. Without an error the caller unlocks.
-func (s *Executions) read(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.mu.RLock()
-	if s.closed {
-		s.mu.RUnlock()
-		return store.ErrClosed
-	}
-	return nil
-}
-
-// write is read for changing.
-func (s *Executions) write(ctx context.Context) error {
+// lock takes the lock unless the call is over already or the store closed. Without
+// an error the caller unlocks. It is one for reading and writing: commits are far
+// more than reads and hold it for less than a microsecond, and with one that knows
+// readers each of them would take longer.
+func (s *Executions) lock(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -138,16 +127,16 @@ func (s *Executions) changed() {
 
 // Load implements [store.ExecutionStore]. It allocates nothing.
 func (s *Executions) Load(ctx context.Context, id string) (*store.Execution, error) {
-	if err := s.read(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return nil, err
 	}
 	rec := s.byID[id]
 	if rec == nil || rec.exe == nil {
-		s.mu.RUnlock()
+		s.mu.Unlock()
 		return nil, notFound(id)
 	}
 	exe := rec.exe
-	s.mu.RUnlock()
+	s.mu.Unlock()
 	return exe, nil
 }
 
@@ -155,10 +144,10 @@ func notFound(id string) error { return &store.NotFoundError{What: "execution", 
 
 // LoadForEvent implements [store.ExecutionStore].
 func (s *Executions) LoadForEvent(ctx context.Context, id, eventID string) (*store.Execution, bool, error) {
-	if err := s.read(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return nil, false, err
 	}
-	defer s.mu.RUnlock()
+	defer s.mu.Unlock()
 	rec := s.byID[id]
 	if rec == nil || rec.exe == nil {
 		return nil, false, notFound(id)
@@ -168,10 +157,10 @@ func (s *Executions) LoadForEvent(ctx context.Context, id, eventID string) (*sto
 
 // IsProcessed implements [store.ExecutionStore].
 func (s *Executions) IsProcessed(ctx context.Context, id, eventID string) (bool, error) {
-	if err := s.read(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return false, err
 	}
-	defer s.mu.RUnlock()
+	defer s.mu.Unlock()
 	rec := s.byID[id]
 	if rec == nil {
 		return false, nil
@@ -187,7 +176,7 @@ func (s *Executions) AppendTrace(ctx context.Context, id string, entry store.JSO
 	if err := store.CheckTrace(entry); err != nil {
 		return err
 	}
-	if err := s.write(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
@@ -198,10 +187,10 @@ func (s *Executions) AppendTrace(ctx context.Context, id string, entry store.JSO
 
 // ReadTrace implements [store.ExecutionStore].
 func (s *Executions) ReadTrace(ctx context.Context, id string) ([]store.TraceEntry, error) {
-	if err := s.read(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return nil, err
 	}
-	defer s.mu.RUnlock()
+	defer s.mu.Unlock()
 	rec := s.byID[id]
 	if rec == nil {
 		return nil, nil
@@ -228,7 +217,7 @@ func (s *Executions) dropIdle(rec *record) {
 
 // Purge implements [store.ExecutionStore].
 func (s *Executions) Purge(ctx context.Context, id string, version int64) (bool, error) {
-	if err := s.write(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return false, err
 	}
 	defer s.mu.Unlock()
@@ -268,16 +257,16 @@ func (s *Executions) Observe() (release func()) {
 
 // Snapshot implements [store.Observed]. What it returns is the caller's own.
 func (s *Executions) Snapshot(ctx context.Context, id string) (store.Summary, *store.Execution, error) {
-	if err := s.read(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return store.Summary{}, nil, err
 	}
 	rec := s.byID[id]
 	if rec == nil || rec.exe == nil {
-		s.mu.RUnlock()
+		s.mu.Unlock()
 		return store.Summary{}, nil, notFound(id)
 	}
 	summary, snapshot := rec.summary, rec.snapshot
-	s.mu.RUnlock()
+	s.mu.Unlock()
 	if snapshot != nil {
 		copied := *snapshot // its Drift is nil
 		own(&copied.DefinitionFQN, &copied.Outcome, &copied.Error, &copied.ActivePath, &copied.ParentID, &copied.ChildID)
@@ -288,10 +277,10 @@ func (s *Executions) Snapshot(ctx context.Context, id string) (store.Summary, *s
 
 // ChangeToken implements [store.Watcher].
 func (s *Executions) ChangeToken(ctx context.Context) (string, error) {
-	if err := s.read(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return "", err
 	}
-	defer s.mu.RUnlock()
+	defer s.mu.Unlock()
 	return strconv.FormatUint(s.changes, 10), nil
 }
 

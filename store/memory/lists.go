@@ -62,7 +62,7 @@ func (s *Executions) ListExecutions(ctx context.Context, f store.ExecutionFilter
 		return page, s.touch(ctx)
 	}
 	for {
-		if err := s.read(ctx); err != nil {
+		if err := s.lock(ctx); err != nil {
 			return store.Page[store.Summary]{}, err
 		}
 		if f.Status == nil && f.DefinitionID == nil && f.ParentID == nil && !f.RootsOnly {
@@ -81,7 +81,7 @@ func (s *Executions) ListExecutions(ctx context.Context, f store.ExecutionFilter
 			}
 		}
 		started = true
-		s.mu.RUnlock()
+		s.mu.Unlock()
 		switch {
 		case !more:
 		case len(page.Items) < limit:
@@ -98,19 +98,19 @@ func (s *Executions) ListExecutions(ctx context.Context, f store.ExecutionFilter
 
 // touch is a call that needs nothing but the store to be open.
 func (s *Executions) touch(ctx context.Context) error {
-	if err := s.read(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return err
 	}
-	s.mu.RUnlock()
+	s.mu.Unlock()
 	return nil
 }
 
 // Counts implements [store.ExecutionStore]. The totals are kept, not counted.
 func (s *Executions) Counts(ctx context.Context) (store.Counts, error) {
-	if err := s.read(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return store.Counts{}, err
 	}
-	defer s.mu.RUnlock()
+	defer s.mu.Unlock()
 	return store.Counts{
 		Executions: int64(s.byOrder.n), Outbox: int64(s.outbox.entries.n), Spawns: int64(s.spawns.entries.n),
 		Timers: int64(s.timers.n), ByStatus: maps.Clone(s.byStatus),
@@ -128,14 +128,14 @@ func (s *Executions) PendingSpawns(ctx context.Context) ([]store.SpawnEntry, err
 }
 
 func pending[T, E any](ctx context.Context, s *Executions, q *queue[T], show func(*entry[T]) E) ([]E, error) {
-	if err := s.read(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return nil, err
 	}
 	entries := make([]*entry[T], 0, q.entries.n)
 	for _, chunk := range q.entries.chunks {
 		entries = append(entries, chunk...)
 	}
-	s.mu.RUnlock()
+	s.mu.Unlock()
 	// What is shown of an entry does not change once it is in the queue.
 	out := make([]E, len(entries))
 	for i, e := range entries {
@@ -155,7 +155,7 @@ func (s *Executions) AckSpawn(ctx context.Context, seq int64) (bool, error) {
 }
 
 func ack[T any](ctx context.Context, s *Executions, q *queue[T], seq int64) (bool, error) {
-	if err := s.write(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return false, err
 	}
 	defer s.mu.Unlock()
@@ -199,7 +199,7 @@ func listQueue[T, E any](ctx context.Context, s *Executions, name string, q *que
 			return page, store.ErrBadCursor
 		}
 	}
-	if err := s.read(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return page, err
 	}
 	source := q.entries.from(func(e *entry[T]) bool { return e.seq > after })
@@ -207,7 +207,7 @@ func listQueue[T, E any](ctx context.Context, s *Executions, name string, q *que
 		source = q.of(s.byID[*f.ExecutionID], after)
 	}
 	entries, more := firstOf(source, limit)
-	s.mu.RUnlock()
+	s.mu.Unlock()
 	for _, e := range entries {
 		page.Items = append(page.Items, show(e))
 	}

@@ -13,10 +13,10 @@ import (
 
 // DueTimers implements [store.ExecutionStore].
 func (s *Executions) DueTimers(ctx context.Context, now float64) ([]store.Timer, error) {
-	if err := s.read(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return nil, err
 	}
-	defer s.mu.RUnlock()
+	defer s.mu.Unlock()
 	var out []store.Timer
 	for t := range s.timers.all() {
 		if !(t.at <= now) { // not >, so that nothing is due at NaN
@@ -85,7 +85,7 @@ func (s *Executions) disarm(t *timer) {
 
 // DeleteTimer implements [store.ExecutionStore].
 func (s *Executions) DeleteTimer(ctx context.Context, id, path string, fireAt float64) (bool, error) {
-	if err := s.write(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return false, err
 	}
 	defer s.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *Executions) RearmTimer(ctx context.Context, id, path string, from, to f
 	if err := store.CheckFireAt(to); err != nil {
 		return false, err
 	}
-	if err := s.write(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return false, err
 	}
 	defer s.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *Executions) ListTimers(ctx context.Context, f store.QueueFilter, p stor
 		}
 		after = func(t *timer) bool { return byTime(t, last) > 0 }
 	}
-	if err := s.read(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return page, err
 	}
 	source := s.timers.from(after)
@@ -146,7 +146,7 @@ func (s *Executions) ListTimers(ctx context.Context, f store.QueueFilter, p stor
 	for _, t := range timers {
 		page.Items = append(page.Items, t.public())
 	}
-	s.mu.RUnlock()
+	s.mu.Unlock()
 	if more {
 		last := page.Items[limit-1]
 		page.Next = store.EncodeCursor(scope, strconv.FormatUint(math.Float64bits(last.FireAt), 16), last.ExecutionID, last.Path)
