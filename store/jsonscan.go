@@ -40,21 +40,48 @@ type scanner struct {
 	keys   []string        // when strict: those of the open objects, outermost first
 }
 
-// frame is an open container: 'o' object, 'a' array; with the token index where
-// known, and where its keys begin.
-type frame struct {
-	kind  byte
-	token int32
-	keys  int32
+// nesting are the open containers, outermost first: a bit each, set for an object.
+// What was torn or is hostile may open as many as it has bytes.
+type nesting struct {
+	bits  []uint64
+	depth int
 }
+
+func (n *nesting) push(object bool) {
+	if n.depth&63 == 0 {
+		n.bits = append(n.bits[:n.depth>>6], 0)
+	}
+	if object {
+		n.bits[n.depth>>6] |= 1 << (n.depth & 63)
+	}
+	n.depth++
+}
+
+// object reports whether the innermost is an object.
+func (n *nesting) object() bool {
+	at := n.depth - 1
+	return n.bits[at>>6]>>(at&63)&1 == 1
+}
+
+func (n *nesting) pop() {
+	n.depth--
+	n.bits[n.depth>>6] &^= 1 << (n.depth & 63)
+}
+
+// frame is what is to be known of an open container besides: its token where tokens are
+// recorded, and where its keys begin where they are compared.
+type frame struct{ token, keys int32 }
 
 // ctxEvery is after how many values a scan looks whether it is still wanted.
 const ctxEvery = 1 << 14
 
 func (sc *scanner) value(i int) (int, error) {
 	s := sc.src
-	var shallow [16]frame // most values are no deeper, and then nothing is allocated
-	stack := shallow[:0]
+	var few [1]uint64 // most values are no deeper, and then nothing is allocated
+	open := nesting{bits: few[:0]}
+	var shallow [16]frame
+	frames := shallow[:0]
+	framed := sc.strict || sc.doc != nil
 	for values := 1; ; values++ {
 		if values%ctxEvery == 0 && sc.ctx != nil && sc.ctx.Err() != nil {
 			return i, sc.ctx.Err()
@@ -67,19 +94,22 @@ func (sc *scanner) value(i int) (int, error) {
 		var err error
 		switch c := s[i]; {
 		case c == '{' || c == '[':
-			k, kind := byte('o'), Object
-			if c == '[' {
-				k, kind = 'a', Array
+			object, kind := c == '{', Object
+			if !object {
+				kind = Array
 			}
 			tok := sc.open(kind, i)
 			i = skipSpace(s, i+1)
-			if i < len(s) && (s[i] == '}' && k == 'o' || s[i] == ']' && k == 'a') {
+			if i < len(s) && (s[i] == '}' && object || s[i] == ']' && !object) {
 				i++
 				sc.close(tok, i)
 				break
 			}
-			stack = append(stack, frame{k, tok, int32(len(sc.keys))})
-			if k == 'o' {
+			open.push(object)
+			if framed {
+				frames = append(frames, frame{tok, int32(len(sc.keys))})
+			}
+			if object {
 				if i, err = sc.key(i); err != nil {
 					return i, err
 				}
@@ -117,31 +147,36 @@ func (sc *scanner) value(i int) (int, error) {
 		}
 		// A value ended at i: close what it completes, or go on to its sibling.
 		for {
-			if len(stack) == 0 {
+			if open.depth == 0 {
 				return i, nil
 			}
-			top := stack[len(stack)-1]
+			object := open.object()
 			i = skipSpace(s, i)
 			if i >= len(s) {
-				return i, &SyntaxError{i, "the text ends inside " + map[byte]string{'o': "an object", 'a': "an array"}[top.kind]}
+				return i, &SyntaxError{i, "the text ends inside " + map[bool]string{true: "an object", false: "an array"}[object]}
 			}
 			if s[i] == ',' {
 				i++
-				if top.kind == 'o' {
+				if object {
 					if i, err = sc.key(skipSpace(s, i)); err != nil {
 						return i, err
 					}
 				}
 				break
 			}
-			if s[i] == '}' && top.kind == 'o' || s[i] == ']' && top.kind == 'a' {
+			if s[i] == '}' && object || s[i] == ']' && !object {
+				i++
+				open.pop()
+				if !framed {
+					continue
+				}
+				top := frames[len(frames)-1]
 				if key, twice := repeated(sc.keys[top.keys:]); twice {
-					return i, &SyntaxError{i, fmt.Sprintf("a repeated key %q in the object that ends", key)}
+					return i - 1, &SyntaxError{i - 1, fmt.Sprintf("a repeated key %q in the object that ends", key)}
 				}
 				sc.keys = sc.keys[:top.keys]
-				i++
 				sc.close(top.token, i)
-				stack = stack[:len(stack)-1]
+				frames = frames[:len(frames)-1]
 				continue
 			}
 			return i, &SyntaxError{i, fmt.Sprintf("%q where a comma or the end should be", firstRune(s[i:]))}
