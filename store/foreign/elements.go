@@ -160,11 +160,10 @@ func (r *elementReader) take(b []byte, base int64, visit func(Line) error) error
 
 // keep keeps more of an element, unless it is too long.
 func (r *elementReader) keep(b []byte) {
-	if r.begin.Length += int64(len(b)); r.begin.Length > MaxLine {
-		r.kept = nil
-		return
+	r.begin.Length += int64(len(b))
+	if r.kept = append(r.kept, b...); r.begin.Length > MaxLine { // both its ends are kept
+		r.kept = append(r.kept[:edgeBytes], r.kept[len(r.kept)-edgeBytes:]...)
 	}
-	r.kept = append(r.kept, b...)
 }
 
 // end hands an element on, of which b is the rest, and which ends at an offset.
@@ -177,7 +176,9 @@ func (r *elementReader) end(b []byte, offset int64, visit func(Line) error) erro
 		r.begin.Length = int64(len(b))
 	}
 	l := Line{Place: r.begin, After: Position{Offset: offset, Line: r.line}}
-	if l.TooLong = r.begin.Length > MaxLine; !l.TooLong {
+	if l.TooLong = r.begin.Length > MaxLine; l.TooLong {
+		l.Begin, l.End = text[:edgeBytes], text[len(text)-edgeBytes:]
+	} else {
 		l.Text, l.Mended = Clean(text, false)
 	}
 	r.inside, r.depth, r.kept = false, 0, r.kept[:0]

@@ -54,6 +54,7 @@ type LineScanner interface {
 // Entry is an object in a file.
 type Entry struct {
 	JSON  store.JSON // "" for a line that is too long to be loaded
+	Known store.JSON // of such a line, the members that it begins and ends with
 	Place Place
 	Sum   uint64 // tells two objects apart
 }

@@ -187,7 +187,7 @@ func (s *lineState) split(ctx context.Context, f io.ReaderAt, to chan<- *piece) 
 			p = &piece{}
 		}
 		p.text.Write(l.Text)
-		l.Text = nil
+		l.Text, l.Begin, l.End = nil, bytes.Clone(l.Begin), bytes.Clone(l.End)
 		p.lines, p.ends = append(p.lines, l), append(p.ends, p.text.Len())
 		if p.text.Len() < bound && len(p.lines) < pieceLines {
 			return nil
@@ -223,7 +223,7 @@ func (s *lineState) take(p *piece) {
 	sums := p.sums
 	for i, l := range p.lines {
 		if l.TooLong {
-			s.scanner.Add(Entry{Place: l.Place, Sum: uint64(l.Place.Offset)})
+			s.scanner.Add(Entry{Known: edges(l.Begin, l.End), Place: l.Place, Sum: uint64(l.Place.Offset)})
 			s.unread.Warn(Warning{Place: l.Place, Text: fmt.Sprintf("a line of %d MB is not loaded", l.Place.Length>>20)})
 			continue
 		}

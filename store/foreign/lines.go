@@ -32,6 +32,8 @@ type Line struct {
 	Text []byte
 	// TooLong says that the line is longer than [MaxLine] and was not kept.
 	TooLong bool
+	// Begin and End are what such a line begins and ends with.
+	Begin, End []byte
 	// Mended says that bytes which are no UTF-8 were replaced.
 	Mended bool
 	// Zeros says that there is nothing in it but zero bytes, which a crash leaves.
@@ -73,7 +75,12 @@ type lineReader struct {
 	base int64
 	used int // of buf
 	end  bool
+	// what a line that is too long begins with
+	begin []byte
 }
+
+// edgeBytes is how much is kept of a line that is too long, of both its ends.
+const edgeBytes = 4 << 10
 
 const chunk = 1 << 18
 
@@ -100,10 +107,13 @@ func (r *lineReader) next() (line Line, whole bool, err error) {
 		if r.end {
 			return r.cut(len(r.buf), skipped), false, nil
 		}
-		if len(r.buf)-r.used > MaxLine {
-			skipped += int64(len(r.buf) - r.used)
-			r.base += int64(len(r.buf))
-			r.buf, r.used, searched = r.buf[:0], 0, 0
+		if skipped > 0 || len(r.buf)-r.used > MaxLine {
+			if skipped == 0 {
+				r.begin = append(r.begin[:0], r.buf[r.used:][:edgeBytes]...)
+			}
+			drop := len(r.buf) - edgeBytes // the line may end now
+			skipped += int64(drop - r.used)
+			r.used = drop
 		}
 		searched -= r.used // what was handed out is dropped
 		if err := r.fill(); err != nil {
@@ -139,6 +149,10 @@ func (r *lineReader) cut(end int, skipped int64) Line {
 	line := Line{Place: Place{File: r.file, Offset: r.at.Offset, Length: int64(len(raw)) + skipped, Line: r.at.Line + 1}}
 	line.After = Position{Offset: line.Place.Offset + line.Place.Length + 1, Line: line.Place.Line}
 	if line.TooLong = skipped > 0 || len(raw) > MaxLine; line.TooLong {
+		line.Begin, line.End = r.begin, raw[max(0, len(raw)-edgeBytes):]
+		if skipped == 0 {
+			line.Begin = raw[:edgeBytes]
+		}
 		return line
 	}
 	line.Text, line.Mended = Clean(raw, line.Place.Offset == 0)

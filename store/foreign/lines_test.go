@@ -84,7 +84,7 @@ func TestAGrowingFile(t *testing.T) {
 }
 
 func TestALineThatIsTooLong(t *testing.T) {
-	text := "a\n" + strings.Repeat("x", MaxLine+chunk+3) + "\nb\n"
+	text := "a\nbegins " + strings.Repeat("x", MaxLine+chunk+3-12) + " ends\nb\n"
 	type line struct {
 		Place Place
 		Text  string
@@ -95,6 +95,9 @@ func TestALineThatIsTooLong(t *testing.T) {
 			t.Errorf("%d bytes of text for %d", len(l.Text), l.Place.Length)
 		}
 		got = append(got, line{l.Place, string(l.Text)})
+		if l.TooLong && (string(l.Begin[:7]) != "begins " || string(l.End[len(l.End)-5:]) != " ends" || len(l.Begin) != edgeBytes || len(l.End) != edgeBytes) {
+			t.Errorf("it begins %.9q and ends %q", l.Begin, l.End[len(l.End)-9:])
+		}
 		return nil
 	})
 	if err != nil {
@@ -178,6 +181,23 @@ func TestManyObjects(t *testing.T) {
 			if c.text[o.Offset:o.Offset+o.Length] != string(o.JSON) || i > 0 && o.Offset < found[i-1].Offset+found[i-1].Length {
 				t.Fatalf("%s: object %d at %d+%d", c.name, i, o.Offset, o.Length)
 			}
+		}
+	}
+}
+
+// Of a record that is too long to be loaded its id and its links are told, wherever they
+// stand.
+func TestEdges(t *testing.T) {
+	for _, c := range []struct{ begin, end, want string }{
+		{`{"id":"a","parentId":null,"message":{"content":"xxx`, `xxx"}}`, `{"id":"a","parentId":null}`},
+		{`{"parentUuid":"p","message":{"content":"x,\"y\":1`, `x"}],"usage":{"n":1}},"uuid":"u","x":[{"a":1}]}`, `{"uuid":"u","x":[{"a":1}],"parentUuid":"p"}`},
+		{`{"id":"a","data":"x`, `x","id":"b"}`, `{"id":"b"}`},
+		{`xxxx`, `xxxx`, `{}`},
+		{``, ``, `{}`},
+		{`{"a":1`, `,"b":2`, `{}`},
+	} {
+		if got := edges([]byte(c.begin), []byte(c.end)); string(got) != c.want {
+			t.Errorf("%s … %s: %s", c.begin, c.end, got)
 		}
 	}
 }

@@ -50,16 +50,24 @@ func newScanner(path string, t *foreign.Tree) *scanner {
 
 // Add implements foreign.LineScanner.
 func (s *scanner) Add(e foreign.Entry) {
+	f := &s.line
 	if e.JSON == "" {
-		rec := e.Record(foreign.LineID(e.Place))
-		if s.lastMain >= 0 {
-			parent := s.tree.ID(s.lastMain)
+		f.Of(e.Known)
+		id := f.Text("uuid")
+		parent := f.Text("parentUuid")
+		if id == "" {
+			id = foreign.LineID(e.Place)
+			if s.lastMain >= 0 {
+				parent = s.tree.ID(s.lastMain)
+			}
+		}
+		rec := e.Record(id)
+		if parent != "" {
 			rec.Parent = &parent
 		}
 		s.marks.added(s.tree.Add(rec), none, 0)
 		return
 	}
-	f := &s.line
 	f.Of(e.JSON)
 	kind, id := f.Text("type"), f.Text("uuid")
 	message := f.Get("message")

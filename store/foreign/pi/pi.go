@@ -178,11 +178,15 @@ type scanner struct {
 
 // Add implements foreign.LineScanner.
 func (s *scanner) Add(e foreign.Entry) {
+	f := &s.entry
 	if e.JSON == "" {
-		s.follow(e.Record(foreign.LineID(e.Place)))
+		if f.Of(e.Known); f.Text("id") == "" {
+			s.follow(e.Record(foreign.LineID(e.Place)))
+			return
+		}
+		s.place(e)
 		return
 	}
-	f := &s.entry
 	f.Of(e.JSON)
 	kind := f.Text("type")
 	switch {
@@ -208,11 +212,20 @@ func (s *scanner) Add(e foreign.Entry) {
 	case kind == "label":
 		s.label(f.Kept("targetId"), f.Kept("label"))
 	}
+	before := s.tree.Count()
+	if s.place(e); s.tree.Count() > before { // or else it was written twice
+		s.said(e.JSON, kind)
+	}
+}
+
+// place adds the node of an entry where that says that it hangs.
+func (s *scanner) place(e foreign.Entry) {
+	f := &s.entry
 	id := f.Text("id")
 	if id == "" {
 		id = foreign.LineID(e.Place)
 	}
-	rec, before := e.Record(id), s.tree.Count()
+	rec := e.Record(id)
 	switch parent, named := f.Get("parentId").Text(); {
 	case f.Get("parentId") == "":
 		s.follow(rec)
@@ -220,9 +233,6 @@ func (s *scanner) Add(e foreign.Entry) {
 		s.below(rec, parent)
 	default:
 		s.add(rec)
-	}
-	if s.tree.Count() > before { // or else it was written twice
-		s.said(e.JSON, kind)
 	}
 }
 

@@ -79,9 +79,11 @@ type scanner struct {
 func (s *scanner) Add(e foreign.Entry) {
 	j := e.JSON
 	switch {
-	case j == "":
+	case j == "" && !isRecord(e.Known):
 		s.tree.Add(e.Record(foreign.LineID(e.Place)))
 		return
+	case j == "":
+		j = e.Known
 	case !isRecord(j):
 		kind := kindOf(j)
 		if kind == "" {
