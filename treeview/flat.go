@@ -58,6 +58,11 @@ type Flat struct {
 	lifts  int
 	pathOf uint64 // index version and
 	pathTo Ref    // node that path was made for
+
+	stubs   Set // nodes that all children but one are stubs of
+	stubbed int
+	stubsOf uint64 // made for this version and
+	stubsTo Ref    // this way
 }
 
 // row is one line of a flat tree. Bit k of lanes says that the lane k levels
@@ -201,9 +206,11 @@ func (f *Flat) FoldTo(levels int) {
 	}
 	x := f.x
 	x.arrange()
+	f.trace()
+	f.stub()
 	indents := func(n int32) int {
 		l := &x.links[n]
-		if n != 0 && l.first != 0 && (f.shape == Nested || l.first != l.last) {
+		if n != 0 && l.first != 0 && (f.shape == Nested || l.first != l.last && !f.stubs.Has(Ref(n))) {
 			return 1
 		}
 		return 0

@@ -5,6 +5,7 @@ package treeview
 func (f *Flat) Rebuild() {
 	f.x.arrange()
 	f.trace()
+	f.stub()
 	f.sift()
 	f.unroll()
 	if f.sifted {
@@ -31,9 +32,12 @@ func (f *Flat) trace() {
 }
 
 // firstChild and nextSibling are the order in which rows are made: that of the
-// index, but for the children on the way that comes first.
+// index, but for the children on the way that comes first, and for stubs.
 func (f *Flat) firstChild(p int32) int32 {
 	n := f.x.links[p].first
+	if f.stubbed > 0 && n != 0 && f.stubs.Has(Ref(p)) {
+		return f.nextAside(n, p)
+	}
 	if f.lifts > 0 && f.lifted.Has(Ref(p)) {
 		for !f.path.Has(Ref(n)) {
 			n = f.x.links[n].next
@@ -44,6 +48,12 @@ func (f *Flat) firstChild(p int32) int32 {
 
 func (f *Flat) nextSibling(n int32) int32 {
 	l := &f.x.links[n]
+	if f.stubbed > 0 && f.stubs.Has(Ref(l.parent)) {
+		if !f.x.Aside(Ref(n)) {
+			return 0
+		}
+		return f.nextAside(l.next, l.parent)
+	}
 	if f.lifts == 0 || !f.lifted.Has(Ref(l.parent)) {
 		return l.next
 	}
@@ -55,6 +65,9 @@ func (f *Flat) nextSibling(n int32) int32 {
 	}
 	return l.next
 }
+
+// moved reports whether the children of p have another order than in the index.
+func (f *Flat) moved(p int32) bool { return f.lifted.Has(Ref(p)) || f.stubs.Has(Ref(p)) }
 
 // sift works out what may have a row, and which nodes lead to how much of it.
 func (f *Flat) sift() {
@@ -98,7 +111,7 @@ func (f *Flat) unroll() {
 	}
 	f.rowOf[0] = ^0
 	links, rowOf, rows := x.links, f.rowOf, f.rows
-	sifted, lifting, nested, folding := f.sifted, f.lifts > 0, f.shape == Nested, f.folds.Len() > 0
+	sifted, moving, nested, folding := f.sifted, f.lifts > 0 || f.stubbed > 0, f.shape == Nested, f.folds.Len() > 0
 	runs := f.shape == Runs && (f.longest > 0 || len(f.closed) > 0)
 	if runs {
 		f.keep()
@@ -136,9 +149,9 @@ func (f *Flat) unroll() {
 			if up >= 0 && !sifted {
 				p := &links[l.parent]
 				above := &rows[up]
-				if nested || p.first != p.last {
+				if branches := p.first != p.last; nested || f.stubbed == 0 && branches || f.stubbed > 0 && f.sets(n, branches) {
 					next := l.next
-					if lifting && f.lifted.Has(Ref(l.parent)) {
+					if moving && f.moved(l.parent) {
 						next = f.nextSibling(n)
 					}
 					lanes, bits = further(above.lanes, above.bits, next == 0)
@@ -164,7 +177,7 @@ func (f *Flat) unroll() {
 		}
 		if child := l.first; child != 0 {
 			if !folding || rowOf[n] < 0 || !f.folds.Has(Ref(n)) {
-				if lifting && f.lifted.Has(Ref(n)) {
+				if moving && f.moved(n) {
 					child = f.firstChild(n)
 				}
 				n, depth = child, depth+1
@@ -175,7 +188,7 @@ func (f *Flat) unroll() {
 		for {
 			l := &links[n]
 			next := l.next
-			if lifting && f.lifted.Has(Ref(l.parent)) {
+			if moving && f.moved(l.parent) {
 				next = f.nextSibling(n)
 			}
 			if next != 0 {
@@ -270,7 +283,7 @@ func (f *Flat) straight(n int32) bool {
 		return f.one.Has(Ref(n)) && !f.many.Has(Ref(n))
 	}
 	l := &f.x.links[n]
-	return l.first != 0 && l.first == l.last
+	return l.first != 0 && l.first == l.last && (f.stubbed == 0 || !f.stubs.Has(Ref(n)))
 }
 
 // onlyChild returns that one child of n.

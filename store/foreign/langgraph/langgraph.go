@@ -6,6 +6,7 @@ package langgraph
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -88,6 +89,15 @@ func nodeID(ns, id string) string {
 	return ns + "/" + id
 }
 
+// graph names the sub-graph of a namespace: the node that it is behind, without the task.
+func graph(ns string) string {
+	name, _, _ := strings.Cut(ns[strings.LastIndexByte(ns, '|')+1:], ":")
+	if _, err := strconv.Atoi(name); err == nil && outer(ns) != "" {
+		return graph(outer(ns)) // one that the task has called again
+	}
+	return name
+}
+
 // outer is the namespace that a namespace is in.
 func outer(ns string) string {
 	if i := strings.LastIndexByte(ns, '|'); i >= 0 {
@@ -118,7 +128,7 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) er
 	var a foreign.About
 	err := r.db.Read(ctx, func(conn *sqlite.Conn) error {
 		t = foreign.NewTree(foreign.BuildOptions{Session: h.ID, Source: Kind})
-		a = foreign.About{Active: -1}
+		a = foreign.About{Active: -1, Labels: map[int32][]string{}}
 		failed, err := errorsOf(conn, h.ID)
 		if err != nil {
 			return err
@@ -170,8 +180,11 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) er
 			if failed[rec.ID] {
 				rec.Flags |= foreign.Failed
 			}
-			if n := t.Add(rec); ns == "" {
+			switch n := t.Add(rec); {
+			case ns == "":
 				a.Active = n
+			case rec.Flags&foreign.FalseFork != 0:
+				a.Labels[n] = []string{"sub-graph " + graph(ns)}
 			}
 			return nil
 		})
