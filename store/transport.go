@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+)
 
 // Transport is what a store offers besides where the queues between harel's workers
 // are kept beside its executions: a view of them that changes nothing, and the one
@@ -144,6 +148,25 @@ func CheckPublish(queue string, ev Event) (JSON, error) {
 		return "", err
 	}
 	return ev.Encode()
+}
+
+// ErrHandled: the execution has handled an event of that id before, so its workers
+// would ignore another one.
+var ErrHandled = errors.New("handled already")
+
+// Send hands an event to an execution as a producer of harel does: the execution must
+// be there ([ErrNotFound]) and must not have handled an event of that id ([ErrHandled]);
+// the event gets the execution's own priority. After [ErrOutcomeUnknown] the same event
+// can be sent again: it is handled once.
+func Send(ctx context.Context, es ExecutionStore, t Transport, id string, event Event) error {
+	exe, handled, err := es.LoadForEvent(ctx, id, event.ID)
+	if err != nil {
+		return err
+	}
+	if handled {
+		return fmt.Errorf("execution %q has %w an event with the id %q, so its workers would ignore this one", id, ErrHandled, event.ID)
+	}
+	return t.Publish(ctx, id, event, exe.Priority)
 }
 
 func checkTransportName(field, text string) error {

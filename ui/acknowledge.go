@@ -20,6 +20,8 @@ func acknowledgeable(m *Model) string {
 		if _, ok := m.queues.spawns.selected(); ok {
 			return ""
 		}
+	case transportTab:
+		return "messages of the transport are its workers'; nothing is taken from here"
 	case timersTab:
 		return "timers are not acknowledged; " + m.keyFor("fire") + " makes one due"
 	}

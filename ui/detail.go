@@ -25,6 +25,7 @@ const (
 	ofOutbox
 	ofSpawn
 	ofTimer
+	ofQueue
 )
 
 // target is what the detail pane shows, by id.
@@ -235,6 +236,8 @@ func (d *detailPane) what(m *Model) term.Text {
 		return term.Lit("spawn " + treeview.Grouped(t.seq))
 	case ofTimer:
 		return term.Lit("timer ").Plus(m.term.Sanitise(t.path).TruncateMiddle(30, "…"))
+	case ofQueue:
+		return term.Lit("queue of ").Plus(m.term.Sanitise(t.id).TruncateMiddle(30, "…"))
 	default:
 		return term.Text{}
 	}

@@ -117,10 +117,15 @@ func (w *docWriter) epoch(label string, v store.JSON) {
 		return
 	}
 	if s, ok := v.Float64(); ok {
-		w.field(label, term.Sanitise(when.Clock(s, w.now, w.zone, 3)))
+		w.clock(label, s)
 		return
 	}
 	w.foreign(label, string(v))
+}
+
+// clock writes a time in epoch seconds.
+func (w *docWriter) clock(label string, at float64) {
+	w.field(label, term.Sanitise(when.Clock(at, w.now, w.zone, 3)))
 }
 
 // node is a session tree's node.
@@ -399,7 +404,7 @@ func (w *docWriter) timer(e store.Timer) *jsondoc.Doc {
 		w.badRow(e.Bad)
 		return w.doc
 	}
-	w.field("fires at", term.Sanitise(when.Clock(e.FireAt, w.now, w.zone, 3)))
+	w.clock("fires at", e.FireAt)
 	w.field("stored as", term.Lit(store.FormatFireAt(e.FireAt)))
 	w.foreign("event id", store.TimeoutEventID(e.ExecutionID, e.Path, e.FireAt))
 	return w.doc

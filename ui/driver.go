@@ -199,14 +199,23 @@ func kindPicks(kinds []string, typed string, run func(kind string) func(*Model) 
 }
 
 func sendable(m *Model) string {
-	if m.member == "" {
+	switch {
+	case m.system.driver == nil && m.transport == nil:
+		return "no running system is attached, as treering demo has one, and the store holds no transport of a fleet"
+	case m.system.driver == nil && m.es == nil:
+		return "this store holds no executions"
+	case m.system.driver == nil && queueAimed(m) == "", m.system.driver != nil && m.member == "":
 		return "no execution is selected"
 	}
 	return ""
 }
 
-// openSend asks the chart what the execution takes, and lists that.
-func openSend(m *Model, _ string) tea.Cmd {
+// openSend asks the chart what the execution takes, and lists that. Where there is
+// none it asks for an event for the transport.
+func openSend(m *Model, key string) tea.Cmd {
+	if m.system.driver == nil {
+		return openPublish(m, key)
+	}
 	ctx, d, id := m.ctx, m.system.driver, m.member
 	return func() tea.Msg {
 		kinds, err := d.Accepts(ctx, id)
@@ -274,6 +283,8 @@ func deliverable(m *Model) string {
 			}
 			return ""
 		}
+	case transportTab:
+		return "the transport's workers deliver its messages"
 	case timersTab:
 		return "timers are not delivered; " + m.keyFor("fire") + " fires one"
 	}

@@ -61,7 +61,7 @@ func (m *Model) barOf(p layout.Pane) *filterBar {
 	case layout.Trace:
 		return &m.trace.bar
 	case layout.Queues:
-		return &m.queues.bars[m.queues.tab]
+		return m.queues.bar()
 	default: // the detail pane has a search of its own
 		return nil
 	}
@@ -86,7 +86,12 @@ func filterable(m *Model) string {
 		if m.tree.of.kind == nothing {
 			return "nothing is selected"
 		}
-	case layout.Trace, layout.Queues:
+	case layout.Queues:
+		if m.queues.tab == transportTab {
+			return "the transport has no filter; " + m.keyFor("whole-store") + " lists one queue or all"
+		}
+		return executionsOnly(m)
+	case layout.Trace:
 		return executionsOnly(m)
 	default: // it has no list
 	}

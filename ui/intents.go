@@ -64,7 +64,7 @@ func readIntents() []intent {
 		{ID: "last", Keys: []string{"G", "end"}, Panes: lists, Short: "last", Long: "to the last row, reading the list through", why: listed, do: last},
 
 		{ID: "previous-view", Keys: []string{"left", "h"}, Panes: []layout.Pane{layout.Navigator, layout.Ancestry, layout.Queues}, Short: "list before", Group: "other list",
-			Long: "the list before: sessions, executions, families; ancestors, siblings; outbox, spawns, timers", Foot: 5, do: turning(-1)},
+			Long: "the list before: sessions, executions, families; ancestors, siblings; outbox, spawns, timers, transport", Foot: 5, do: turning(-1)},
 		{ID: "next-view", Keys: []string{"right", "l"}, Panes: []layout.Pane{layout.Navigator, layout.Ancestry, layout.Queues}, Short: "next list", Group: "other list",
 			Long: "the next list", Foot: 5, do: turning(1)},
 		{ID: "inward", Keys: []string{"left", "h"}, Panes: []layout.Pane{layout.Tree}, Short: "parent", Long: "to the parent; in a family, fold first",

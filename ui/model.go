@@ -36,22 +36,23 @@ type subject struct {
 
 // Model is the explorer's whole state. It is one value behind one pointer.
 type Model struct {
-	ctx    context.Context
-	es     store.ExecutionStore // nil: the store has none
-	ts     store.TreeStore      // nil: the store has none
-	info   locate.Info
-	env    []string
-	clock  func() time.Time
-	after  func(time.Duration, func() tea.Msg) tea.Cmd // runs something later
-	zone   *time.Location
-	theme  *paint.Theme
-	scheme paint.Scheme // the colours of the theme
-	asks   bool         // they go by the background
-	ascii  bool
-	plain  bool            // there is no screen: lines are written
-	term   term.Profile    // how foreign text is shown
-	feed   *tracefeed.Feed // nil: the store does not tell of changes
-	keys   keyState
+	ctx       context.Context
+	es        store.ExecutionStore // nil: the store has none
+	ts        store.TreeStore      // nil: the store has none
+	transport store.Transport      // nil: the store holds none
+	info      locate.Info
+	env       []string
+	clock     func() time.Time
+	after     func(time.Duration, func() tea.Msg) tea.Cmd // runs something later
+	zone      *time.Location
+	theme     *paint.Theme
+	scheme    paint.Scheme // the colours of the theme
+	asks      bool         // they go by the background
+	ascii     bool
+	plain     bool            // there is no screen: lines are written
+	term      term.Profile    // how foreign text is shown
+	feed      *tracefeed.Feed // nil: the store does not tell of changes
+	keys      keyState
 
 	width, height int
 	focus         layout.Pane
@@ -142,7 +143,7 @@ type config struct {
 
 func newModel(ctx context.Context, c config) *Model {
 	m := &Model{
-		ctx: ctx, es: c.opened.Executions, ts: c.opened.Trees, info: c.opened.Info,
+		ctx: ctx, es: c.opened.Executions, ts: c.opened.Trees, transport: c.opened.Transport, info: c.opened.Info,
 		env: c.env, clock: c.now, zone: c.zone, ascii: c.ascii, feed: c.feed,
 		theme: paint.New(c.scheme, c.ascii), scheme: c.scheme, asks: c.asks, term: term.Profile{ASCII: c.ascii},
 		focus: layout.Navigator, lower: layout.Detail,

@@ -85,9 +85,9 @@ func (m *Model) click(at tea.Mouse) tea.Cmd {
 			cmds = append(cmds, m.trail.turn(m))
 		}
 	case row == 1 && p == layout.Queues:
-		for tab, name := range queueNames {
-			if under(line, x, name, 6) {
-				cmds = append(cmds, m.queues.turn(m, tab-int(m.queues.tab)))
+		for _, tab := range m.queues.tabs(m) {
+			if under(line, x, queueNames[tab], 6) {
+				cmds = append(cmds, m.queues.turnTo(m, tab))
 			}
 		}
 	case row > 0:

@@ -38,6 +38,7 @@ func (q *queuesPane) ask(m *Model) tea.Cmd {
 		for _, e := range q.timers.visible() {
 			add(e.ExecutionID, "")
 		}
+	case transportTab: // its rows say what they wait for themselves
 	}
 	if len(open) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 
 func (q *queuesPane) title(m *Model) (name, note term.Text) {
 	name = term.Lit("Queues")
-	if m.es == nil {
+	if len(q.tabs(m)) == 0 {
 		return name, note
 	}
 	scope := term.Lit("whole store")
@@ -37,10 +37,14 @@ func (q *queuesPane) later(m *Model, ev store.Event) bool {
 }
 
 func (q *queuesPane) draw(m *Model, w, h int, focused bool) []string {
-	if m.es == nil {
+	if len(q.tabs(m)) == 0 {
 		return paragraph(w, m.theme.Dim, term.Lit("this store holds no executions, so nothing is queued"))
 	}
-	out := append([]string{q.tabLine(m, w)}, q.bars[q.tab].lines(m, w, h-1, q.counted())...)
+	out := []string{q.tabLine(m, w)}
+	bar := q.bar()
+	if bar != nil {
+		out = append(out, bar.lines(m, w, h-1, q.counted())...)
+	}
 	q.head = len(out)
 	var rows []string
 	var err error
@@ -55,6 +59,9 @@ func (q *queuesPane) draw(m *Model, w, h int, focused bool) []string {
 	case timersTab:
 		rows = q.timers.draw(w, h-q.head, focused, func(e store.Timer, look look) string { return q.timerRow(m, w, e, look) })
 		err, started = q.timers.err, q.timers.started
+	case transportTab:
+		rows = q.transport.draw(w, h-q.head, focused, func(e store.TransportQueue, look look) string { return q.transportRow(m, w, e, look) })
+		err, started = q.transport.err, q.transport.started
 	}
 	switch {
 	case len(rows) > 0:
@@ -62,8 +69,10 @@ func (q *queuesPane) draw(m *Model, w, h int, focused bool) []string {
 		rows = m.unreadLines(w, err)
 	case !started:
 		rows = paragraph(w, m.theme.Dim, term.Lit("reading…"))
-	case q.bars[q.tab].on():
+	case bar != nil && bar.on():
 		rows = paragraph(w, m.theme.Dim, term.Lit("nothing here matches"), term.Lit(m.keyFor("back")+" clears the filter"))
+	case q.of != "" && q.tab == transportTab:
+		rows = paragraph(w, m.theme.Dim, term.Lit("no message is on its way to this execution; "+m.keyFor("whole-store")+" lists all queues"))
 	case q.of != "":
 		rows = paragraph(w, m.theme.Dim, term.Lit("none of this execution; "+m.keyFor("whole-store")+" lists the whole store's"))
 	default:
@@ -85,11 +94,27 @@ func (q *queuesPane) counted() term.Text {
 	}
 }
 
-// tabLine names the three queues with how much is in each.
+// bar is the filter of the queue that is shown; nil where it has none.
+func (q *queuesPane) bar() *filterBar {
+	if q.tab == transportTab {
+		return nil
+	}
+	return &q.bars[q.tab]
+}
+
+// narrowTabs is the width below which four queues have room for one number only.
+const narrowTabs = 60
+
+// tabLine names the queues with how much is in each.
 func (q *queuesPane) tabLine(m *Model, w int) string {
 	l := paint.NewLine(w, "").Gap(1)
-	for tab := range queueTab(tabCount) {
+	narrow := m.transport != nil && w < narrowTabs
+	for _, tab := range q.tabs(m) {
 		text := queueNames[tab]
+		if narrow && tab != q.tab {
+			l.Put(m.theme.Dim, term.Lit(text)).Gap(1)
+			continue
+		}
 		// What was not read yet has no number: a 0 would say that there is nothing.
 		if n, more, read := q.length(tab); read {
 			text += " " + treeview.Grouped(int64(n))
@@ -107,7 +132,10 @@ func (q *queuesPane) tabLine(m *Model, w int) string {
 		l.Gap(1)
 	}
 	if n := q.overdue(m); n > 0 {
-		l.Put(m.theme.Warn, term.Lit(treeview.Grouped(int64(n))+" overdue"))
+		l.Put(m.theme.Warn, term.Lit(treeview.Grouped(int64(n))+" overdue")).Gap(2)
+	}
+	if n := q.stuck(m); n > 0 {
+		l.Put(m.theme.Warn, term.Lit(treeview.Grouped(int64(n))+" stuck"))
 	}
 	if q.of != "" {
 		all := term.Lit("whole store: " +
@@ -129,6 +157,8 @@ func (q *queuesPane) length(tab queueTab) (n int, more, read bool) {
 		return q.outbox.length()
 	case spawnsTab:
 		return q.spawns.length()
+	case transportTab:
+		return q.transport.length()
 	default:
 		return q.timers.length()
 	}

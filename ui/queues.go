@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 	"treering/ui/when"
 )
 
-// queueTab is one of the three queues.
+// queueTab is one of the queues.
 type queueTab uint8
 
 const (
@@ -25,9 +26,10 @@ const (
 	timersTab
 )
 
+// tabCount is how many queues an execution store has.
 const tabCount = 3
 
-var queueNames = [...]string{"Outbox", "Spawns", "Timers"}
+var queueNames = [...]string{"Outbox", "Spawns", "Timers", "Transport"}
 
 // queuesPane shows what is pending: of the execution that is looked at, or of
 // the whole store.
@@ -39,8 +41,12 @@ type queuesPane struct {
 	outbox pager[store.OutboxEntry]
 	spawns pager[store.SpawnEntry]
 	timers pager[store.Timer]
-	bars   [tabCount]filterBar
-	head   int // lines above the rows, as they were drawn last
+	// transport is what is on its way between the workers of a fleet, where the store
+	// has that.
+	transport pager[store.TransportQueue]
+
+	bars [tabCount]filterBar
+	head int // lines above the rows, as they were drawn last
 
 	// seen is when this explorer first saw an entry that does not say its age.
 	seen map[queueKey]time.Time
@@ -49,7 +55,7 @@ type queuesPane struct {
 	asked  map[string]bool
 	lookup request
 	err    error // why something could not be looked up
-	widths [tabCount]queueWidths
+	widths [len(queueNames)]queueWidths
 	rev    int
 }
 
@@ -122,11 +128,13 @@ func (q *queuesPane) init(m *Model) {
 	for tab, s := range [tabCount]query.Subject{query.Outbox, query.Spawns, query.Timers} {
 		q.bars[tab] = filterBar{subject: s, changed: func(m *Model) tea.Cmd { return q.sieved(m, queueTab(tab)) }, drawn: q.touch, seen: q.words}
 	}
+	q.initTransport(m)
 	q.point(m)
 }
 
 // point makes the lists read the entries that are asked for.
 func (q *queuesPane) point(m *Model) {
+	q.pointTransport(m)
 	es := m.es
 	if es == nil {
 		return
@@ -205,14 +213,18 @@ func (q *queuesPane) aim(m *Model) tea.Cmd {
 	if q.whole {
 		of = ""
 	}
-	if m.es == nil || of == q.of && q.timers.started {
+	read := q.timers.started
+	if m.es == nil {
+		of, read = "", q.transport.started
+	}
+	if m.es == nil && m.transport == nil || of == q.of && read {
 		return nil
 	}
 	q.of = of
 	q.pick = m.focus != layout.Queues // not under the hands of a user
 	q.point(m)
 	q.forget()
-	return tea.Batch(q.outbox.restart(m), q.spawns.restart(m), q.timers.restart(m))
+	return tea.Batch(q.outbox.restart(m), q.spawns.restart(m), q.timers.restart(m), q.transport.restart(m))
 }
 
 // widen changes between the selected execution's entries and the whole store's.
@@ -223,11 +235,8 @@ func (q *queuesPane) widen(m *Model) tea.Cmd {
 }
 
 func (q *queuesPane) reload(m *Model) tea.Cmd {
-	if m.es == nil {
-		return nil
-	}
 	q.asked = map[string]bool{}
-	return tea.Batch(q.outbox.load(m), q.spawns.load(m), q.timers.load(m))
+	return tea.Batch(q.outbox.load(m), q.spawns.load(m), q.timers.load(m), q.transport.load(m))
 }
 
 func (q *queuesPane) forget() {
@@ -252,9 +261,9 @@ func (q *queuesPane) recheck(m *Model, tab queueTab) tea.Cmd {
 	if m.dialog != nil {
 		m.dialog.recheck(m)
 	}
-	if q.pick && q.outbox.started && q.spawns.started && q.timers.started {
+	if q.pick && q.outbox.started && q.spawns.started && q.timers.started && (m.transport == nil || q.transport.started) {
 		q.pick, q.tab = false, outboxTab
-		for tab := range queueTab(tabCount) {
+		for _, tab := range q.tabs(m) {
 			if n, _, _ := q.length(tab); n > 0 {
 				q.tab = tab
 				break
@@ -291,14 +300,30 @@ func (q *queuesPane) describe(m *Model) tea.Cmd {
 			return m.detail.show(m, layout.Queues, target{kind: ofTimer, id: e.ExecutionID, path: e.Path},
 				func(w *docWriter) *jsondoc.Doc { return w.timer(e) })
 		}
+	case transportTab:
+		if e, ok := q.transport.selected(); ok {
+			return m.detail.show(m, layout.Queues, target{kind: ofQueue, id: e.ID}, func(w *docWriter) *jsondoc.Doc { return w.queue(e) })
+		}
 	}
 	return nil
 }
 
 // turn shows the next queue, or the one before.
 func (q *queuesPane) turn(m *Model, by int) tea.Cmd {
-	q.tab = queueTab((int(q.tab) + by + tabCount) % tabCount)
+	tabs := q.tabs(m)
+	if len(tabs) == 0 {
+		return nil
+	}
+	at := slices.Index(tabs, q.tab)
+	return q.turnTo(m, tabs[(at+by+len(tabs))%len(tabs)])
+}
+
+func (q *queuesPane) turnTo(m *Model, tab queueTab) tea.Cmd {
+	q.tab = tab
 	q.rev++
+	if tab == transportTab { // it is kept up only while it is shown
+		return tea.Batch(q.describe(m), q.transport.load(m))
+	}
 	return q.describe(m)
 }
 
@@ -309,6 +334,8 @@ func (q *queuesPane) move(m *Model, rows int) tea.Cmd {
 		return tea.Batch(q.outbox.move(m, rows), q.describe(m))
 	case spawnsTab:
 		return tea.Batch(q.spawns.move(m, rows), q.describe(m))
+	case transportTab:
+		return tea.Batch(q.transport.move(m, rows), q.describe(m))
 	default:
 		return tea.Batch(q.timers.move(m, rows), q.describe(m))
 	}
@@ -323,6 +350,8 @@ func (q *queuesPane) end(m *Model) tea.Cmd {
 		return tea.Batch(q.outbox.end(m), q.describe(m))
 	case spawnsTab:
 		return tea.Batch(q.spawns.end(m), q.describe(m))
+	case transportTab:
+		return tea.Batch(q.transport.end(m), q.describe(m))
 	default:
 		return tea.Batch(q.timers.end(m), q.describe(m))
 	}
@@ -343,6 +372,10 @@ func (q *queuesPane) concerned() (id string, ok bool) {
 		if e, found := q.timers.selected(); found {
 			return e.ExecutionID, true
 		}
+	case transportTab:
+		if e, found := q.transport.selected(); found {
+			return e.ID, true
+		}
 	}
 	return "", false
 }
@@ -354,23 +387,26 @@ func (q *queuesPane) scroll() treeview.Scroll {
 		return q.outbox.scroll
 	case spawnsTab:
 		return q.spawns.scroll
+	case transportTab:
+		return q.transport.scroll
 	default:
 		return q.timers.scroll
 	}
 }
 
 func (q *queuesPane) height() int {
-	return max(q.outbox.scroll.Height, q.spawns.scroll.Height, q.timers.scroll.Height)
+	return max(q.outbox.scroll.Height, q.spawns.scroll.Height, q.timers.scroll.Height, q.transport.scroll.Height)
 }
 
 func (q *queuesPane) touch() {
 	q.outbox.touch()
 	q.spawns.touch()
 	q.timers.touch()
+	q.transport.touch()
 }
 
 func (q *queuesPane) version() int {
-	return q.rev + q.outbox.rev + q.spawns.rev + q.timers.rev
+	return q.rev + q.outbox.rev + q.spawns.rev + q.timers.rev + q.transport.rev
 }
 
 // nextChange is after how many seconds a time on the screen reads differently.
@@ -393,6 +429,12 @@ func (q *queuesPane) nextChange(m *Model) float64 {
 		for i, e := range q.timers.visible() {
 			fine := q.timers.scroll.Top+i == q.timers.scroll.Cursor
 			in = m.sooner(in, e.FireAt, fine)
+		}
+	case transportTab:
+		for i, e := range q.transport.visible() {
+			if e.LockedUntil != nil {
+				in = m.sooner(in, *e.LockedUntil, q.transport.scroll.Top+i == q.transport.scroll.Cursor)
+			}
 		}
 	}
 	return in

@@ -36,6 +36,10 @@ func TestScreens(t *testing.T) {
 		{"bad-values", func(t *testing.T, w, h int) *driver {
 			return openFile(t, "harel-bad-values.db", locate.Options{}, w, h).press("j", "4")
 		}},
+		{"fleet", func(t *testing.T, w, h int) *driver {
+			o, _ := fleet(t, locate.Options{})
+			return open(t, o, w, h).press("6", "w", "h", "h", "h", "l", "l", "l")
+		}},
 		{"memory-session", mem("2", "j", "j")},
 		{"memory-ancestry", mem("2", "j", "j", "j", "3")},
 		{"memory-execution", mem("l")},

@@ -181,14 +181,9 @@ func (a *app) send(ctx context.Context, o *locate.Opened, t store.Transport, id 
 	if o.Executions == nil {
 		return lacks(o, changing, "executions")
 	}
-	exe, processed, err := o.Executions.LoadForEvent(ctx, id, event.ID)
-	if err != nil {
-		return err
-	}
-	if processed {
-		return conflictf("execution %q has handled an event with the id %q already, so its workers would ignore this one; nothing was sent", id, event.ID)
-	}
-	switch err := t.Publish(ctx, id, event, exe.Priority); {
+	switch err := store.Send(ctx, o.Executions, t, id, event); {
+	case errors.Is(err, store.ErrHandled):
+		return conflictf("%w; nothing was sent", err)
 	case errors.Is(err, store.ErrOutcomeUnknown):
 		return fmt.Errorf("%w; --id %s sends the same event again, which is handled once", err, event.ID)
 	case err != nil:
