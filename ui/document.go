@@ -137,6 +137,11 @@ func (w *docWriter) node(n store.Node, other pair) *jsondoc.Doc {
 		w.field("parent", term.Lit("none, the root"))
 	}
 	w.foreign("kind", n.Kind)
+	if ts, ok := n.Data.Get("ts").Text(); ok && n.Data.Get("raw").Kind() == store.Object {
+		if t, err := time.Parse(time.RFC3339, ts); err == nil {
+			w.field("time", term.Sanitise(when.Clock(when.Seconds(t), w.now, w.zone, 3)))
+		}
+	}
 	other.write(w)
 	w.message(messageOf(n.Data))
 	w.value("data", n.Data)

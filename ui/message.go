@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strings"
+	"time"
 
 	"treering/internal/term"
 	"treering/store"
@@ -45,6 +46,7 @@ func messageOf(data store.JSON) message {
 		raw = data
 	}
 	var m message
+	m.took(raw)
 	switch {
 	case raw.Get("message").Kind() == store.Object:
 		m.said(raw.Get("message"))
@@ -54,10 +56,38 @@ func messageOf(data store.JSON) message {
 		m.last(raw.At("checkpoint", "channel_values", "messages"))
 	case raw.Get("role").Kind() == store.String && !raw.Get("content").IsNull():
 		m.said(raw)
+	case raw != data && isItem(textAt(raw, "type")):
+		m.item(raw) // as the first release of Codex wrote it
 	default:
 		m.add("summary", textAt(raw, "summary"))
+		if content := raw.Get("content"); raw != data && !content.IsNull() {
+			m.content("", content)
+		}
 	}
 	return m
+}
+
+// took says how long something took, where its program has noted that.
+func (m *message) took(raw store.JSON) {
+	for _, path := range [][]string{{"durationMs"}, {"toolUseResult", "totalDurationMs"}, {"toolUseResult", "durationMs"}, {"message", "duration"}} {
+		if ms, ok := raw.At(path...).Float64(); ok && ms > 0 && ms < 1e12 {
+			m.lasted(ms / 1000)
+			return
+		}
+	}
+}
+
+func (m *message) lasted(seconds float64) {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d >= time.Minute:
+		d = d.Round(time.Second)
+	case d >= time.Second:
+		d = d.Round(100 * time.Millisecond)
+	default:
+		d = d.Round(time.Millisecond)
+	}
+	m.fact("took", d.String())
 }
 
 func (m *message) fact(label, text string) {
@@ -142,7 +172,7 @@ func (m *message) block(heading string, b store.JSON) {
 	case "tool_result":
 		m.reply = textAt(b, "tool_use_id")
 		m.result("", b.Get("content"), b.Get("is_error") == "true")
-	case "image", "input_image":
+	case "image", "input_image", "image_url":
 		m.parts = append(m.parts, messagePart{heading: image(b), quiet: true})
 	}
 }
@@ -152,6 +182,15 @@ func image(b store.JSON) string {
 	data, kind := textAt(b, "data"), textAt(b, "mimeType")
 	if data == "" {
 		data, kind = textAt(b, "source", "data"), textAt(b, "source", "media_type")
+	}
+	if data == "" {
+		url := textAt(b, "image_url")
+		if url == "" {
+			url = textAt(b, "image_url", "url")
+		}
+		if kind, data, _ = strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,"); data == "" && url != "" {
+			return "an image, elsewhere"
+		}
 	}
 	if kind == "" {
 		kind = "of unknown type"
@@ -181,6 +220,14 @@ func (m *message) result(tool string, content store.JSON, failed bool) {
 	}
 }
 
+func isItem(kind string) bool {
+	switch kind {
+	case "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "local_shell_call":
+		return true
+	}
+	return false
+}
+
 // item reads an item of a chain that has no messages but their parts.
 func (m *message) item(j store.JSON) {
 	switch textAt(j, "type") {
@@ -207,10 +254,31 @@ func (m *message) item(j store.JSON) {
 		m.parts = append(m.parts, messagePart{heading: "calls " + textAt(j, "name"), value: in})
 	case "function_call_output", "custom_tool_call_output":
 		m.reply = textAt(j, "call_id")
-		m.result("", j.Get("output"), false)
+		m.output(j.Get("output"))
 	default:
 		m.add("says", textAt(j, "message"))
 	}
+}
+
+// output is what a tool answered; it may be JSON within JSON, with the exit code and the
+// time beside what was said.
+func (m *message) output(j store.JSON) {
+	text, _ := j.Text()
+	inner, err := store.ParseJSON(text)
+	if err != nil || inner.Get("output").Kind() != store.String {
+		m.result("", j, false)
+		return
+	}
+	code, _ := inner.At("metadata", "exit_code").Int64()
+	if code != 0 {
+		m.fact("exit code", fmt.Sprint(code))
+	}
+	if s, ok := inner.At("metadata", "duration_seconds").Float64(); ok && s > 0 && s < 1e9 {
+		m.lasted(s)
+	}
+	before := len(m.facts)
+	m.result("", inner.Get("output"), code != 0)
+	m.facts = m.facts[:before] // the code says it
 }
 
 // last reads the last of the messages of a state.

@@ -3,6 +3,7 @@ package claude
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"treering/store"
 	"treering/store/foreign"
@@ -92,6 +93,9 @@ func describe(rec *foreign.Record, j store.JSON) {
 		title = fmt.Sprintf("compacted (%s, %s)", or(text(m, "trigger"), "?"), or(string(m.Get("preTokens")), "?"))
 	case l.role == "system":
 		title = strings.TrimSpace(f.Text("subtype") + " " + f.Text("content"))
+		if ms, ok := f.Get("durationMs").Float64(); ok && ms >= 0 && ms < 1e12 {
+			title += " " + time.Duration(ms*1e6).Round(100*time.Millisecond).String()
+		}
 	case foreign.Content(content) != "":
 		title = foreign.Content(content) // of a type that is not known
 	default:
