@@ -27,7 +27,7 @@ func windowIntents() []intent {
 
 // want is what the window is divided for.
 func (m *Model) want() layout.Want {
-	return layout.Want{Width: m.width, Height: m.height, Focus: m.focus, Lower: m.lower, Zoom: m.zoom, Traced: m.subject.kind != session,
+	return layout.Want{Width: m.width, Height: m.height, Focus: m.focus, Lower: m.lower, Zoom: m.zoom, Traced: m.subject.kind != session, Unqueued: m.es == nil,
 		Splits: m.splits.of[layout.ModeOf(m.width, m.height)]}
 }
 

@@ -61,8 +61,8 @@ func (l Layout) Shown(p Pane) bool { return l.Rects[p].W > 0 }
 // Body is the part of the window that panes share.
 func (l Layout) Body() Rect { return Rect{0, 1, l.Width, max(l.Height-rowsAround, 0)} }
 
-// untraced is the height of a trace pane that has nothing to show: its title and
-// the words that say so.
+// untraced is the height of a pane that has nothing to show: its title and the words
+// that say so.
 const untraced = 3
 
 // Want is what a window is divided for.
@@ -74,7 +74,10 @@ type Want struct {
 	// Traced: there is a trace to show. Otherwise its room goes to the detail below,
 	// unless it has the focus or its room was chosen.
 	Traced bool
-	Splits Splits // how windows of this mode are divided
+	// Unqueued: the store has no queues. Their room goes to the panes above, unless they
+	// have the focus or it was chosen.
+	Unqueued bool
+	Splits   Splits // how windows of this mode are divided
 }
 
 // ModeOf is how much a window of that size shows.
@@ -118,6 +121,9 @@ func Compute(want Want) Layout {
 		return l
 	}
 	upper := s.part(Top, b.H, b.H-min(max(b.H/5, 9), 16), 2*leastHeight)
+	if _, chosen := s[Top]; want.Unqueued && focus != Queues && !chosen {
+		upper = b.H - untraced
+	}
 	left := s.part(Left, b.W-1-leastWidth-1, min(max(b.W/4, 44), 60), leastWidth)
 	rest := b.W - left - 2
 	middle := s.part(Middle, rest, rest/2, leastWidth)

@@ -167,3 +167,20 @@ func TestAt(t *testing.T) {
 		}
 	}
 }
+
+// Queues that a store does not have take no more room than the words that say so.
+func TestWithoutQueues(t *testing.T) {
+	with := Compute(Want{Width: 200, Height: 60, Focus: Tree, Lower: Detail})
+	without := Compute(Want{Width: 200, Height: 60, Focus: Tree, Lower: Detail, Unqueued: true})
+	if h := without.Rects[Queues].H; h != untraced || without.Rects[Tree].H <= with.Rects[Tree].H || without.Rects[Detail].H <= with.Rects[Detail].H {
+		t.Errorf("queues of %d rows, %+v", h, without.Rects)
+	}
+	for _, want := range []Want{
+		{Width: 200, Height: 60, Focus: Queues, Lower: Detail, Unqueued: true},
+		{Width: 200, Height: 60, Focus: Tree, Lower: Detail, Unqueued: true, Splits: Splits{Top: 500}},
+	} {
+		if got := Compute(want).Rects[Queues].H; got <= untraced {
+			t.Errorf("%+v: queues of %d rows", want, got)
+		}
+	}
+}

@@ -75,7 +75,9 @@ func describe(rec *foreign.Record, j store.JSON) {
 		result, _ := block(content, "tool_result")
 		title = "→ " + foreign.Title(foreign.Content(result.Get("content")))
 	case l.role == "user", l.kind == "compact_summary":
-		title = foreign.Content(content)
+		if title = foreign.Content(content); strings.HasPrefix(strings.TrimSpace(title), "<command-") {
+			title = command(title)
+		}
 		if _, image := block(content, "image"); image && title == "" {
 			title = "an image"
 		}
@@ -152,6 +154,24 @@ func asked(content store.JSON) bool {
 	return said != "" && !strings.HasPrefix(said, "<command-name>") && !strings.HasPrefix(said, "<command-message>")
 }
 
+// command is a command of the program's own as a person types it, or the text where it
+// names none.
+func command(said string) string {
+	between := func(tag string) string {
+		_, rest, ok := strings.Cut(said, "<"+tag+">")
+		text, _, ended := strings.Cut(rest, "</"+tag+">")
+		if !ok || !ended {
+			return ""
+		}
+		return strings.TrimSpace(text)
+	}
+	name := strings.TrimPrefix(between("command-name"), "/")
+	if name == "" {
+		return said
+	}
+	return strings.TrimSpace("/" + name + " " + between("command-args"))
+}
+
 // prompt is what a person asked in a line, and whether it is really that: a command of
 // the program's own is named, but is none.
 func prompt(j store.JSON) (title string, real bool) {
@@ -163,9 +183,10 @@ func prompt(j store.JSON) (title string, real bool) {
 		return "", false
 	}
 	said := strings.TrimSpace(foreign.Content(content))
-	if _, name, ok := strings.Cut(said, "<command-name>"); ok && strings.HasPrefix(said, "<command-") {
-		name, _, _ = strings.Cut(name, "</command-name>")
-		return foreign.Title("/" + strings.TrimPrefix(name, "/")), false
+	if strings.HasPrefix(said, "<command-") {
+		if named := command(said); named != said {
+			return foreign.Title(named), false
+		}
 	}
 	if !asked(content) {
 		return "", false

@@ -68,7 +68,7 @@ func TestVariants(t *testing.T) {
 		{"a command first", []string{
 			line("u", "user", "<command-message>init is running</command-message>\n<command-name>/init</command-name>"),
 			line("a1<u", "assistant", "b"),
-		}, []string{"u user: <command-message>init is running</command-message>", "a1<u assistant: b *"}, "/init"},
+		}, []string{"u user: /init", "a1<u assistant: b *"}, "/init"},
 		{"summaries of here and elsewhere", []string{
 			`{"type":"summary","summary":"elsewhere","leafUuid":"zz"}`,
 			`{"type":"summary","summary":"here","leafUuid":"a1"}`,
