@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"time"
 
 	"treering/store"
 )
@@ -73,6 +74,9 @@ func (r *LineReader) Read(ctx context.Context, h Head, g *Growth) error {
 	}
 	s.tail = tail
 	rest, rerr := s.rest(file, info.Size())
+	if !begins && time.Since(info.ModTime()) < writing {
+		rest = "" // its writer is at work, and done soon
+	}
 	if err = errors.Join(err, rerr); err != nil {
 		// What was taken in is taken in: the next reading goes on behind it.
 		return err
@@ -95,6 +99,10 @@ func (r *LineReader) Read(ctx context.Context, h Head, g *Growth) error {
 	g.Finish(about)
 	return nil
 }
+
+// writing is how long after it was written last a file that grew may end with half a
+// line, and nothing is said of that.
+const writing = 10 * time.Second
 
 // rest says what a file ends with that is no whole line, "" where there is nothing. It
 // may be one soon.
