@@ -104,7 +104,7 @@ func (n *navigator) aim(m *Model) {
 	}
 	n.sessions.sift, n.execs.sift = nil, nil
 	if q := n.bySess.query; q != nil {
-		n.sessions.sift = func() decider[store.SessionInfo] { return siftSessions(q, m.queryEnv()) }
+		n.sessions.sift = func() decider[store.SessionInfo] { return siftSessions(q, m.queryEnv(), m.siftedSession()) }
 	}
 	if q := n.byExec.query; q != nil {
 		n.execs.sift = func() decider[store.Summary] { return siftExecutions(m.es, q, m.queryEnv()).decide }

@@ -8,6 +8,7 @@ import (
 
 	"treering/internal/term"
 	"treering/store"
+	"treering/store/query"
 	"treering/treeview"
 )
 
@@ -205,6 +206,19 @@ func (m *Model) sessionTitle(id string) (title, project term.Text) {
 		title = m.term.SanitiseN(h.Title, treeview.MaxTitle)
 	}
 	return title, m.term.Sanitise(h.Project)
+}
+
+// siftedSession fills in what a filter of sessions wants to know of one of another
+// program.
+func (m *Model) siftedSession() func(row *query.SessionRow) {
+	f := m.made.opened.Foreign
+	return func(row *query.SessionRow) {
+		if f == nil {
+			return
+		}
+		h, _ := f.Known(row.Session.ID)
+		row.Title, row.Project, row.Updated = h.Title, h.Project, h.Updated
+	}
 }
 
 // progress says how far a session was read.

@@ -12,7 +12,7 @@ import (
 // Deciders of the lists: each decides on the rows of one reading, on the command's
 // goroutine.
 
-func siftSessions(q *query.Query, env query.Env) decider[store.SessionInfo] {
+func siftSessions(q *query.Query, env query.Env, also func(row *query.SessionRow)) decider[store.SessionInfo] {
 	match, err := q.Bind(env)
 	row := query.SessionRow{}
 	return func(_ context.Context, s store.SessionInfo) (query.Result, error) {
@@ -20,6 +20,7 @@ func siftSessions(q *query.Query, env query.Env) decider[store.SessionInfo] {
 			return query.No, err
 		}
 		row.Session = &s
+		also(&row)
 		return match.Match(&row), nil
 	}
 }

@@ -40,12 +40,16 @@ treering sessions --filter 'before:+1h'`,
 				filter.Kinds = pre.Kinds
 			}
 			filter.NotKinds = slices.Concat(filter.NotKinds, pre.NotKinds)
-			var row query.SessionRow
-			match := func(s store.SessionInfo) (query.Result, error) {
-				row.Session = &s
-				return m.Match(&row), nil
-			}
 			return a.withStore(ctx, reading, func(o *locate.Opened) error {
+				var row query.SessionRow
+				match := func(s store.SessionInfo) (query.Result, error) {
+					row.Session = &s
+					if o.Foreign != nil {
+						h, _ := o.Foreign.Known(s.ID)
+						row.Title, row.Project, row.Updated = h.Title, h.Project, h.Updated
+					}
+					return m.Match(&row), nil
+				}
 				ts, printer := o.Trees, a.sessionPrinter()
 				switch {
 				case ts == nil:

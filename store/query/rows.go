@@ -42,6 +42,10 @@ func (noTree) place() (int32, string) { return 0, "" }
 type SessionRow struct {
 	noTree
 	Session *store.SessionInfo
+	// Of a session that another program keeps: what it is called, the folder that it is
+	// about, and when it was written last in epoch seconds, 0 where that is not known.
+	Title, Project string
+	Updated        float64
 }
 
 func (r *SessionRow) text(f field, i int) (string, bool) {
@@ -50,6 +54,10 @@ func (r *SessionRow) text(f field, i int) (string, bool) {
 		return only(r.Session.ID, i)
 	case fieldKind:
 		return only(r.Session.Kind, i)
+	case fieldTitle:
+		return only(r.Title, i)
+	case fieldProject:
+		return only(r.Project, i)
 	default:
 	}
 	return "", false
@@ -60,7 +68,7 @@ func (*SessionRow) document(field) store.JSON { return "" }
 
 func (r *SessionRow) time() (float64, bool) {
 	if r.Session.ExpiresAt == nil {
-		return 0, false
+		return r.Updated, r.Updated != 0
 	}
 	return *r.Session.ExpiresAt, true
 }

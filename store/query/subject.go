@@ -61,6 +61,7 @@ const (
 	fieldID
 	fieldTitle
 	fieldKind
+	fieldProject
 	fieldParent
 	fieldDefinition
 	fieldStatus
@@ -133,9 +134,11 @@ func (f field) info() fieldInfo {
 	case fieldID:
 		return fieldInfo{"id", exactText, id, "the id, whole", of(Sessions, Nodes, Executions, Outbox), true}
 	case fieldTitle:
-		return fieldInfo{"title", proseText, "words of a title", "the title has it somewhere", of(Nodes), true}
+		return fieldInfo{"title", proseText, "words of a title", "the title has it somewhere", of(Sessions, Nodes), true}
 	case fieldKind:
 		return fieldInfo{"kind", exactText, "a word such as run or stage", "the kind, whole", of(Sessions, Nodes), true}
+	case fieldProject:
+		return fieldInfo{"project", proseText, "part of a folder's path", "the folder that it is about has it somewhere", of(Sessions), true}
 	case fieldParent:
 		return fieldInfo{"parent", exactText, id, "the parent's id", of(Nodes, Executions, Spawns), true}
 	case fieldDefinition:
@@ -222,7 +225,7 @@ func fieldNamed(name string) (field, bool) {
 func (s Subject) wordFields() []field {
 	switch s {
 	case Sessions:
-		return []field{fieldID, fieldKind}
+		return []field{fieldTitle, fieldID, fieldKind, fieldProject}
 	case Nodes:
 		return []field{fieldTitle, fieldID, fieldKind}
 	case Executions:
@@ -244,7 +247,7 @@ func (s Subject) wordFields() []field {
 func (s Subject) timeAbout() string {
 	switch s {
 	case Sessions, Timers:
-		return map[Subject]string{Sessions: "when they expire", Timers: "when they are to fire"}[s]
+		return map[Subject]string{Sessions: "when they expire, else when their program wrote them last", Timers: "when they are to fire"}[s]
 	case Nodes:
 		return "data.ts, data.timestamp or data.created_at"
 	case Executions:

@@ -239,7 +239,7 @@ func BuiltinViews(s Subject) []View {
 	}
 	switch s {
 	case Sessions:
-		add("expiring", "before:+1h", "time")
+		add("expiring", "since:now before:+1h", "time")
 		add("kept", "not has:time", "")
 	case Nodes:
 		add("heads", "heads()", "")
