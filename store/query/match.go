@@ -55,11 +55,11 @@ func (q *Query) Needs() Needs {
 			case fieldDepth, fieldChildren:
 				n.Shape = true
 			default:
-				n.Data = n.Data || e.field.info().form == document
+				n.Data = n.Data || e.field.info().form == document || e.field == fieldText
 			}
 		case *has:
 			n.Time = n.Time || e.field == fieldTime
-			n.Data = n.Data || e.field.info().form == document
+			n.Data = n.Data || e.field.info().form == document || e.field == fieldText
 			n.Shape = n.Shape || e.field == fieldDepth || e.field == fieldChildren
 		case *call:
 			n.Shape = n.Shape || e.function != roots

@@ -84,6 +84,8 @@ type NodeRow struct {
 	// Data reads the node's data, only where the filter needs it. It may be nil: then
 	// there is none.
 	Data func() store.JSON
+
+	said []string // of the row that was asked last
 }
 
 func (r *NodeRow) text(f field, i int) (string, bool) {
@@ -96,6 +98,13 @@ func (r *NodeRow) text(f field, i int) (string, bool) {
 		return only(r.Kind, i)
 	case fieldTitle:
 		return only(r.Title, i)
+	case fieldText:
+		if i == 0 {
+			r.said = saidIn(r.document(fieldData))
+		}
+		if i < len(r.said) {
+			return r.said[i], true
+		}
 	default:
 	}
 	return "", false

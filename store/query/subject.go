@@ -62,6 +62,7 @@ const (
 	fieldTitle
 	fieldKind
 	fieldProject
+	fieldText
 	fieldParent
 	fieldDefinition
 	fieldStatus
@@ -137,6 +138,8 @@ func (f field) info() fieldInfo {
 		return fieldInfo{"title", proseText, "words of a title", "the title has it somewhere", of(Sessions, Nodes), true}
 	case fieldKind:
 		return fieldInfo{"kind", exactText, "a word such as run or stage", "the kind, whole", of(Sessions, Nodes), true}
+	case fieldText:
+		return fieldInfo{"text", proseText, "words of what was said", "what was said has it somewhere: any text of the message, or else of the data", of(Nodes), true}
 	case fieldProject:
 		return fieldInfo{"project", proseText, "part of a folder's path", "the folder that it is about has it somewhere", of(Sessions), true}
 	case fieldParent:

@@ -162,7 +162,9 @@ func Sorts(s Subject) []string {
 	for _, f := range fieldsOf(s) {
 		switch f.info().form {
 		case exactText, foldText, pathText, proseText, number:
-			by = append(by, f.info().name)
+			if f != fieldText { // it is many texts
+				by = append(by, f.info().name)
+			}
 		default:
 		}
 	}
