@@ -12,7 +12,7 @@ import (
 // behind the bracket, or 0; alone says that the document is the list, as far as can be
 // told, and not a line that others follow.
 func listIn(head []byte) (offset int64, alone bool) {
-	depth, quoted := 0, false
+	depth, quoted, inList := 0, false, false
 	for i := 0; i < len(head); i++ {
 		switch c := head[i]; {
 		case quoted && c == '\\':
@@ -20,13 +20,14 @@ func listIn(head []byte) (offset int64, alone bool) {
 		case c == '"':
 			quoted = !quoted
 		case quoted:
-		case c == '[' && depth <= 1 && offset == 0 && beginsObject(head[i+1:]):
+		case c == '[' && (depth == 0 || depth == 1 && !inList) && offset == 0 && beginsObject(head[i+1:]):
 			offset, alone = int64(i+1), depth == 0
 			if !alone {
 				return offset, false
 			}
 			depth++
 		case c == '{', c == '[':
+			inList = inList || depth == 0 && c == '['
 			depth++
 		case c == '}', c == ']':
 			if depth--; depth <= 0 {
@@ -131,12 +132,20 @@ func (r *elementReader) take(b []byte, base int64, visit func(Line) error) error
 				if r.depth--; r.depth > 0 {
 					continue
 				}
-			case ',':
+			case ',', ' ', '\t', '\r', '\n':
+				if r.depth > 0 {
+					continue
+				}
+				r.depth = -1
 			default:
 				continue
 			}
-			if r.depth == 0 && c == ',' || r.depth < 0 { // a word or a number ends before this
-				if err := r.end(b[from:i], base+int64(i), visit); err != nil {
+			if r.depth < 0 { // a word or a number ends before this
+				line := r.line
+				if c == '\n' {
+					line--
+				}
+				if err := r.end(b[from:i], Position{Offset: base + int64(i), Line: line}, visit); err != nil {
 					return err
 				}
 				if r.over = c == ']'; r.over {
@@ -144,11 +153,8 @@ func (r *elementReader) take(b []byte, base int64, visit func(Line) error) error
 				}
 				continue
 			}
-			if r.depth > 0 {
-				continue
-			}
 		}
-		if err := r.end(b[from:i+1], base+int64(i)+1, visit); err != nil {
+		if err := r.end(b[from:i+1], Position{Offset: base + int64(i) + 1, Line: r.line}, visit); err != nil {
 			return err
 		}
 	}
@@ -166,8 +172,8 @@ func (r *elementReader) keep(b []byte) {
 	}
 }
 
-// end hands an element on, of which b is the rest, and which ends at an offset.
-func (r *elementReader) end(b []byte, offset int64, visit func(Line) error) error {
+// end hands an element on, of which b is the rest, and behind which it goes on after.
+func (r *elementReader) end(b []byte, after Position, visit func(Line) error) error {
 	text := b
 	if r.begin.Length > 0 {
 		r.keep(b)
@@ -175,7 +181,7 @@ func (r *elementReader) end(b []byte, offset int64, visit func(Line) error) erro
 	} else {
 		r.begin.Length = int64(len(b))
 	}
-	l := Line{Place: r.begin, After: Position{Offset: offset, Line: r.line}}
+	l := Line{Place: r.begin, After: after}
 	if l.TooLong = r.begin.Length > MaxLine; l.TooLong {
 		l.Begin, l.End = text[:edgeBytes], text[len(text)-edgeBytes:]
 	} else {

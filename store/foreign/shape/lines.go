@@ -1,7 +1,7 @@
 // Package shape reads session trees that no program of a known name has written, told
 // by their shape alone: tables with the columns {id or node_id, parent_id, kind, data}
-// and one that names the session, and files of JSON lines with the keys {id, parent_id
-// or parentId}.
+// and one that names the session, and files of JSON lines, or lists in a JSON document,
+// with the keys {id or node_id, parent_id or parentId}.
 package shape
 
 import (
@@ -40,8 +40,24 @@ func sniff(first []store.JSON) bool {
 // isRecord reports whether an object has an id and says what its parent is, if only
 // that there is none.
 func isRecord(j store.JSON) bool {
-	_, ok := ident(j.Get("id"))
-	return ok && (j.Get("parent_id") != "" || j.Get("parentId") != "")
+	_, ok := ident(first(j, idKeys()))
+	return ok && first(j, parentKeys()) != ""
+}
+
+// idKeys and parentKeys are what the members are called that name a record and its
+// parent, in the order in which they are looked for. A table of checkpoints that was
+// exported has names of its own.
+func idKeys() []string     { return []string{"node_id", "id", "checkpoint_id"} }
+func parentKeys() []string { return []string{"parent_id", "parentId", "parent_checkpoint_id"} }
+
+// first is the first of the members that is there.
+func first(j store.JSON, keys []string) store.JSON {
+	for _, key := range keys {
+		if v := j.Get(key); v != "" {
+			return v
+		}
+	}
+	return ""
 }
 
 // ident is an id: a text that is not empty, or a number.
@@ -92,13 +108,9 @@ func (s *scanner) Add(e foreign.Entry) {
 		s.r.Other(kind, j)
 		return
 	}
-	id, _ := ident(j.Get("id"))
+	id, _ := ident(first(j, idKeys()))
 	rec := e.Record(id)
-	parent := j.Get("parent_id")
-	if parent == "" {
-		parent = j.Get("parentId")
-	}
-	if p, ok := ident(parent); ok {
+	if p, ok := ident(first(j, parentKeys())); ok {
 		rec.Parent = &p
 	}
 	if s.title == "" {

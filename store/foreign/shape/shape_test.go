@@ -140,7 +140,7 @@ func TestDetect(t *testing.T) {
 func TestLines(t *testing.T) {
 	s := written(t, `{"format":"mine","type":"head"}`, `{"id":1,"parent_id":null,"kind":"note","text":"one\ntwo"}`,
 		`{"id":"2","parentId":1,"role":"user","content":[{"type":"text","text":"hello"}],"timestamp":"2026-03-01T10:00:00Z"}`,
-		`{"id":"3","parent_id":"2","data":{"title":"three"}}`, `{"type":"other"}`, `[1]`)
+		`{"node_id":"3","parent_id":"2","data":{"title":"three"}}`, `{"type":"other"}`, `[1]`)
 	if diff := cmp.Diff([]string{"1 note: one", "2<1 user: hello", "3<2 node: three"}, tree(t, s, "mine")); diff != "" {
 		t.Error(diff)
 	}

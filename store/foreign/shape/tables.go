@@ -60,13 +60,13 @@ func detect(c foreign.Columns) (t tables, ok bool) {
 	sort.Strings(names)
 	found := 0
 	for _, name := range names {
-		session := first(c, name, sessionColumns()...)
-		id := first(c, name, "node_id", "id")
+		session := column(c, name, sessionColumns()...)
+		id := column(c, name, "node_id", "id")
 		if session == "" || id == "" || !c.Has(name, "parent_id", "kind", "data") {
 			continue
 		}
 		found++
-		t = tables{nodes: foreign.Quote(name), id: id, parent: first(c, name, "parent_id"), kind: first(c, name, "kind"), data: first(c, name, "data"), session: session,
+		t = tables{nodes: foreign.Quote(name), id: id, parent: column(c, name, "parent_id"), kind: column(c, name, "kind"), data: column(c, name, "data"), session: session,
 			rowid: !c.Has(name, "rowid")}
 	}
 	if found != 1 {
@@ -75,12 +75,12 @@ func detect(c foreign.Columns) (t tables, ok bool) {
 	found = 0
 	for _, name := range names {
 		quoted := foreign.Quote(name)
-		session := first(c, name, append(sessionColumns(), "id")...)
+		session := column(c, name, append(sessionColumns(), "id")...)
 		if quoted == t.nodes || session == "" || !c.Has(name, "kind") || c.Has(name, "parent_id") {
 			continue
 		}
 		found++
-		t.kinds, t.kindsSession, t.kindsKind = quoted, session, first(c, name, "kind")
+		t.kinds, t.kindsSession, t.kindsKind = quoted, session, column(c, name, "kind")
 	}
 	if found != 1 {
 		t.kinds = ""
@@ -88,8 +88,8 @@ func detect(c foreign.Columns) (t tables, ok bool) {
 	return t, true
 }
 
-// first is the first of the columns that a table has, quoted, or "".
-func first(c foreign.Columns, table string, columns ...string) string {
+// column is the first of the columns that a table has, quoted, or "".
+func column(c foreign.Columns, table string, columns ...string) string {
 	for _, column := range columns {
 		if i := slices.IndexFunc(c[table], func(have string) bool { return strings.EqualFold(have, column) }); i >= 0 {
 			return foreign.Quote(c[table][i])
