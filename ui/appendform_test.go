@@ -207,6 +207,36 @@ func (s *slow) Append(ctx context.Context, session string, n store.Node) error {
 	return s.TreeStore.Append(ctx, session, n)
 }
 
+// during is a store in which something happens while a node is appended.
+type during struct {
+	store.TreeStore
+	do func()
+}
+
+func (s *during) Append(ctx context.Context, session string, n store.Node) error {
+	s.do()
+	return s.TreeStore.Append(ctx, session, n)
+}
+
+// A write that somebody's lock holds up says what it waits for.
+func TestASlowWriteSaysWhatItWaitsFor(t *testing.T) {
+	o := seeded(t)
+	s := &during{TreeStore: o.Trees, do: func() {}}
+	o.Trees = s
+	d := open(t, o, 100, 30).press("2", "j", "a").settled().typed(`{"title":"slow one"}`).press("enter", "enter").settled()
+	held := false
+	s.do = func() {
+		held = true
+		d.shows("writing… esc leaves it to itself").advance(slowWrite)
+		d.asks("waiting for the store since 12:00:").asks("another program may hold its lock")
+	}
+	d.press("y").asksNothing().says("appended")
+	if !held {
+		t.Error("nothing was written")
+	}
+	d.press("a").settled().typed("{}").press("enter", "enter").hides("waiting for the store")
+}
+
 // A write that takes long can be left to itself, and the cursor stays where the user
 // went meanwhile.
 func TestAWriteIsLeftToItself(t *testing.T) {

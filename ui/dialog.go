@@ -72,8 +72,10 @@ type dialog struct {
 	heard     time.Time // when it took no notice of a key last
 	gone      string    // why it is disarmed
 	busy      bool
-	lost      bool   // the answer of a write was lost: it may have happened
-	complaint string // why the last try failed
+	began     time.Time // when the write did that is under way
+	slow      bool      // that takes long
+	lost      bool      // the answer of a write was lost: it may have happened
+	complaint string    // why the last try failed
 	caret     caret
 	scroll    dialogScroll
 	pace      pace
@@ -470,8 +472,22 @@ func (d *dialog) start(m *Model) tea.Cmd {
 	m.screen.bars()
 	entry := m.writes.log.begin(m.now(), d)
 	ctx, run := m.ctx, d.write()
-	return func() tea.Msg { return written{d, entry, run(ctx)} }
+	began := m.now()
+	d.began = began
+	return tea.Batch(
+		m.later(slowWrite, func(m *Model) tea.Cmd {
+			if d.busy && d.began.Equal(began) {
+				d.slow = true
+				m.screen.bars()
+			}
+			return nil
+		}),
+		func() tea.Msg { return written{d, entry, run(ctx)} },
+	)
 }
+
+// slowWrite is how long a write may take before the dialog says what it waits for.
+const slowWrite = time.Second
 
 type written struct {
 	d     *dialog
@@ -481,7 +497,7 @@ type written struct {
 
 func (w written) apply(m *Model) tea.Cmd {
 	d := w.d
-	d.busy = false
+	d.busy, d.slow = false, false
 	reason := ""
 	if w.o.err != nil {
 		reason = m.reason(w.o.err)

@@ -11,6 +11,7 @@ import (
 	"treering/ui/field"
 	"treering/ui/layout"
 	"treering/ui/paint"
+	"treering/ui/when"
 )
 
 // dialogSize is how wide a dialog is, and how high it may be: into the lowest
@@ -292,6 +293,8 @@ func (d *dialog) answer(m *Model) dialogRow {
 	switch {
 	case d.gone != "":
 		return says(m.theme.Error, "disarmed: "+d.gone)
+	case d.slow:
+		return says(m.theme.Warn, "waiting for the store since "+when.Clock(when.Seconds(d.began), m.now(), m.zone, 0)+": another program may hold its lock; esc leaves the write to itself")
 	case d.busy:
 		return says(m.theme.Info, "writing… esc leaves it to itself")
 	case d.complaint != "":
