@@ -1,7 +1,10 @@
 package ui
 
 import (
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"treering/internal/term"
 	"treering/store"
@@ -132,7 +135,14 @@ func (q *queuesPane) tabLine(m *Model, w int) string {
 		l.Gap(1)
 	}
 	if n := q.overdue(m); n > 0 {
-		l.Put(m.theme.Warn, term.Lit(treeview.Grouped(int64(n))+" overdue")).Gap(2)
+		words := treeview.Grouped(int64(n)) + " overdue"
+		if m.system.driver == nil && -m.until(q.timers.items[q.firstTimer()].FireAt) > neglect.Seconds() {
+			words += ", nobody sweeps"
+		}
+		l.Put(m.theme.Warn, term.Lit(words)).Gap(2)
+	}
+	if at, ok := q.waitingSince(m); ok && m.system.driver == nil && m.now().Sub(at) > neglect {
+		l.Put(m.theme.Warn, term.Lit("nobody drains since "+when.Clock(when.Seconds(at), m.now(), m.zone, 0))).Gap(2)
 	}
 	if n := q.stuck(m); n > 0 {
 		l.Put(m.theme.Warn, term.Lit(treeview.Grouped(int64(n))+" stuck"))
@@ -162,6 +172,41 @@ func (q *queuesPane) length(tab queueTab) (n int, more, read bool) {
 	default:
 		return q.timers.length()
 	}
+}
+
+// neglect is how long something may wait for a worker before it is said that there is
+// none: sweeps and drains come round every few seconds.
+const neglect = time.Minute
+
+// firstTimer is the place of the first timer that can be read; len where there is none.
+func (q *queuesPane) firstTimer() int {
+	i := slices.IndexFunc(q.timers.items, func(t store.Timer) bool { return t.Bad == nil })
+	if i < 0 {
+		return len(q.timers.items)
+	}
+	return i
+}
+
+// waitingSince is since when the entry waits that a relay would have taken first. Those
+// to a target that is suspended wait for that, and unreadable ones for somebody to look
+// at them.
+func (q *queuesPane) waitingSince(m *Model) (at time.Time, ok bool) {
+	for _, e := range q.spawns.items {
+		if e.Bad == nil {
+			at, ok = q.since(spawnsTab, e.Seq, store.Event{})
+			break
+		}
+	}
+	for _, e := range q.outbox.items {
+		if e.Bad != nil || e.TargetID != nil && strings.HasPrefix(q.about[*e.TargetID+"\x00"+e.Event.ID], string(store.Suspended)) {
+			continue
+		}
+		if of, known := q.since(outboxTab, e.Seq, e.Event); known && (!ok || of.Before(at)) {
+			at, ok = of, true
+		}
+		break
+	}
+	return at, ok
 }
 
 // overdue counts the timers that were read and are due; they come first.

@@ -409,9 +409,19 @@ func (q *queuesPane) version() int {
 	return q.rev + q.outbox.rev + q.spawns.rev + q.timers.rev + q.transport.rev
 }
 
-// nextChange is after how many seconds a time on the screen reads differently.
+// nextChange is after how many seconds something on the screen reads differently for
+// the time alone.
 func (q *queuesPane) nextChange(m *Model) float64 {
 	in := math.Inf(1)
+	if m.system.driver == nil {
+		// What is neglected from then on.
+		if at, ok := q.waitingSince(m); ok {
+			in = ahead(in, at.Add(neglect).Sub(m.now()).Seconds())
+		}
+		if i := q.firstTimer(); i < len(q.timers.items) {
+			in = ahead(in, m.until(q.timers.items[i].FireAt)+neglect.Seconds())
+		}
+	}
 	switch q.tab {
 	case outboxTab:
 		for _, e := range q.outbox.visible() {
@@ -436,6 +446,14 @@ func (q *queuesPane) nextChange(m *Model) float64 {
 				in = m.sooner(in, *e.LockedUntil, q.transport.scroll.Top+i == q.transport.scroll.Cursor)
 			}
 		}
+	}
+	return in
+}
+
+// ahead is the sooner of two moments, if the second is still to come.
+func ahead(in, other float64) float64 {
+	if other >= 0 {
+		return min(in, other+0.001) // it is over by then
 	}
 	return in
 }

@@ -23,12 +23,13 @@ const maxTick = 12 * time.Hour
 func (m *Model) keepTime() tea.Cmd {
 	in := min(m.nav.nextChange(m), m.tree.nextChange(m), m.queues.nextChange(m))
 	if math.IsInf(in, 1) {
-		m.tick = tickState{gen: m.tick.gen + 1}
 		return nil
 	}
 	wait := min(max(time.Duration(in*float64(time.Second)), 50*time.Millisecond), maxTick)
 	at := m.now().Add(wait)
-	if !m.tick.at.IsZero() && m.tick.at.After(m.now()) && m.tick.at.Sub(at).Abs() < 20*time.Millisecond {
+	// A timer that is sooner stays: what it was set for may have come in this moment,
+	// and nothing else would draw that.
+	if !m.tick.at.IsZero() && at.After(m.tick.at.Add(-20*time.Millisecond)) {
 		return nil
 	}
 	m.tick = tickState{at: at, gen: m.tick.gen + 1}

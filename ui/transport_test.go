@@ -124,3 +124,20 @@ func TestSendingAnEventToAFleet(t *testing.T) {
 		t.Errorf("sent %+v", u.sent)
 	}
 }
+
+// What a running worker would have taken long ago says that there is none.
+func TestNeglectedQueuesSaySo(t *testing.T) {
+	o := seeded(t)
+	d := open(t, o, 120, 40).press("l", "6", "w").hides("nobody drains").shows("1 overdue, nobody sweeps") // due two minutes ago
+	d.advance(neglect).hides("nobody drains").advance(time.Second).shows("nobody drains since 12:00:00")
+	d.advance(10*time.Minute).shows("overdue, nobody sweeps", "nobody drains since 12:00:00")
+	for _, e := range d.m.queues.outbox.items {
+		_, err := o.Executions.AckOutbox(t.Context(), e.Seq)
+		must(t, err)
+	}
+	for _, e := range d.m.queues.spawns.items {
+		_, err := o.Executions.AckSpawn(t.Context(), e.Seq)
+		must(t, err)
+	}
+	d.changed().hides("nobody drains")
+}
