@@ -50,6 +50,7 @@ func (a *app) agentPrinter() printer[locate.AgentSession] {
 			putText(l, "title", s.Title)
 			putText(l, "project", s.Project)
 			putTime(l, "updated_at", s.Updated)
+			putText(l, "parent_session", s.Parent)
 			putSize(l, s.Size)
 			l.text("path", s.Path)
 		},

@@ -60,7 +60,8 @@ func (t *Tree) Add(rec Record) int32 {
 		t.nameRoot()
 		t.moves++
 	}
-	if rec.Parent == nil || *rec.Parent == rec.ID {
+	// One that names its own id means one that was stored earlier, if there is one.
+	if rec.Parent == nil || *rec.Parent == rec.ID && first == 0 {
 		t.root(n)
 	} else if p, ok := t.Latest(*rec.Parent); ok && p != n {
 		t.join(n, p)

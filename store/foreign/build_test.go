@@ -64,6 +64,10 @@ func TestBuild(t *testing.T) {
 		{"children before their parent", BuildOptions{}, records("c<b", "b<a", "a"), []string{"c<b", "b<a", "a"}, Report{Records: 3, Roots: 1}},
 		{"its own parent", BuildOptions{}, records("a<a", "b<a"), []string{"a", "b<a"}, Report{Records: 2, Roots: 1}},
 		{
+			"its own id, which was stored before", BuildOptions{}, records("a=x", "b<a", "a<a=y", "c<a"),
+			[]string{"a", "b<a", `a#2<a duplicate_of:"a"`, "c<a#2"}, Report{Records: 4, Roots: 1, Renamed: 1},
+		},
+		{
 			"orphans", BuildOptions{}, records("a", "b<a", "c<gone"),
 			[]string{`s:root synthetic:true source:"test" roots:2`, "a<s:root", "b<a", `c<s:root orphan_parent:"gone"`}, Report{Records: 3, Roots: 2, Orphans: 1},
 		},

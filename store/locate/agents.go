@@ -21,6 +21,7 @@ type AgentSession struct {
 	ID      string
 	Kind    string
 	Title   string
+	Parent  string  // the session that it was forked from or works for, "" none
 	Project string  // the folder that it is about
 	Updated float64 // epoch seconds, 0 unknown
 	Size    int64   // in bytes, -1 unknown
@@ -153,7 +154,7 @@ func Agents(ctx context.Context, env Environ, program string) (sessions []AgentS
 func (p agentPlace) sessions(ctx context.Context) (all []AgentSession, err error) {
 	add := func(heads []foreign.Head, path string) {
 		for _, h := range heads {
-			s := AgentSession{Program: p.program, ID: h.ID, Kind: h.Kind, Title: h.Title, Project: h.Project, Updated: h.Updated, Size: h.Size, Path: h.Path}
+			s := AgentSession{Program: p.program, ID: h.ID, Kind: h.Kind, Title: h.Title, Parent: h.Parent, Project: h.Project, Updated: h.Updated, Size: h.Size, Path: h.Path}
 			if s.Path == "" {
 				s.Path = path
 			}
