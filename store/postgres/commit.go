@@ -31,7 +31,10 @@ func (e *executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 	if err != nil {
 		return nil, err
 	}
-	st, err := e.statement(checked)
+	if err := e.fits(checked); err != nil {
+		return nil, err
+	}
+	args, err := e.functionArgs(checked)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +47,17 @@ func (e *executions) Commit(ctx context.Context, c store.Commit) ([]int64, error
 		var won bool
 		var found *int64
 		var seqs []int64
-		err := conn.QueryRow(ctx, st.sql, st.args...).Scan(&won, &found, &seqs)
+		err := errNoFunction
+		if e.function.had(ctx, conn) {
+			err = e.function.call(ctx, conn, args, &won, &found, &seqs)
+		}
+		if errors.Is(err, errNoFunction) {
+			st, serr := e.statement(checked)
+			if serr != nil {
+				return serr
+			}
+			err = conn.QueryRow(ctx, st.sql, st.args...).Scan(&won, &found, &seqs)
+		}
 		switch {
 		case sqlState(err) == uniqueViolation && checked.Trace != "":
 			return errAgain // somebody appended to the trace outside a commit
@@ -119,17 +132,25 @@ func (s *statement) arg(v any) string {
 	return "$" + strconv.Itoa(len(s.args))
 }
 
+// fits refuses what the server cannot hold.
+func (e *executions) fits(c store.Checked) error {
+	if _, err := e.set.table(tableExecutions); err != nil {
+		return err
+	}
+	if !sayable(c.ID, c.DefinitionID) {
+		return &store.ValueError{Field: "execution id", Reason: "PostgreSQL holds no NUL", Err: store.ErrNotText}
+	}
+	if c.Expected > math.MaxInt32-1 && !e.set.Ours {
+		return refusedVersion()
+	}
+	return nil
+}
+
 func (e *executions) statement(c store.Checked) (*statement, error) {
 	s := &statement{args: make([]any, 0, 16)}
 	x, err := e.set.table(tableExecutions)
 	if err != nil {
 		return nil, err
-	}
-	if !sayable(c.ID, c.DefinitionID) {
-		return nil, &store.ValueError{Field: "execution id", Reason: "PostgreSQL holds no NUL", Err: store.ErrNotText}
-	}
-	if c.Expected > math.MaxInt32-1 && !e.set.Ours {
-		return nil, refusedVersion()
 	}
 	id, definition, data, expected := s.arg(c.ID), s.arg(c.DefinitionID), s.arg(c.Data), s.arg(c.Expected)
 	s.b.WriteString("WITH updated AS (UPDATE " + x + " SET definition_id = " + definition + ", data = " + data + ", version = " + expected + "::bigint + 1 WHERE id = " + id + " AND version = " + expected + " RETURNING 1)")
@@ -195,13 +216,24 @@ func (e *executions) timers(s *statement, c store.Checked, id string) error {
 	if err != nil {
 		return err
 	}
-	last := make(map[string]int, len(c.Timers))
-	for i, op := range c.Timers {
+	armed, times, cancelled := lastOps(c.Timers)
+	if armed != nil {
+		s.b.WriteString(", armed AS (INSERT INTO " + t + " (execution_id, path, fire_at) SELECT " + id + ", u.p, u.f FROM sure, unnest(" + s.arg(armed) + "::text[], " + s.arg(times) + "::float8[]) AS u(p, f) ON CONFLICT (execution_id, path) DO UPDATE SET fire_at = excluded.fire_at)")
+	}
+	if cancelled != nil {
+		s.b.WriteString(", cancelled AS (DELETE FROM " + t + " WHERE execution_id = " + id + " AND path = ANY (" + s.arg(cancelled) + "::text[]) AND EXISTS (SELECT 1 FROM sure))")
+	}
+	return nil
+}
+
+// lastOps are the last op of each path: those that arm, with their times, and those
+// that cancel.
+func lastOps(ops []store.TimerOp) (armed []string, times []float64, cancelled []string) {
+	last := make(map[string]int, len(ops))
+	for i, op := range ops {
 		last[op.Path] = i
 	}
-	var armed, cancelled []string
-	var times []float64
-	for i, op := range c.Timers {
+	for i, op := range ops {
 		switch {
 		case last[op.Path] != i:
 		case op.Action == store.Schedule:
@@ -210,13 +242,7 @@ func (e *executions) timers(s *statement, c store.Checked, id string) error {
 			cancelled = append(cancelled, op.Path)
 		}
 	}
-	if armed != nil {
-		s.b.WriteString(", armed AS (INSERT INTO " + t + " (execution_id, path, fire_at) SELECT " + id + ", u.p, u.f FROM sure, unnest(" + s.arg(armed) + "::text[], " + s.arg(times) + "::float8[]) AS u(p, f) ON CONFLICT (execution_id, path) DO UPDATE SET fire_at = excluded.fire_at)")
-	}
-	if cancelled != nil {
-		s.b.WriteString(", cancelled AS (DELETE FROM " + t + " WHERE execution_id = " + id + " AND path = ANY (" + s.arg(cancelled) + "::text[]) AND EXISTS (SELECT 1 FROM sure))")
-	}
-	return nil
+	return armed, times, cancelled
 }
 
 func (e *executions) spawns(s *statement, c store.Checked, id string) error {

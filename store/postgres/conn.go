@@ -32,6 +32,11 @@ const (
 	diskFull              = "53100"
 	cannotConnectNow      = "57P03"
 	badText               = "22021"
+	undefinedFunction     = "42883"
+	undefinedColumn       = "42703"
+	undefinedSchema       = "3F000"
+	datatypeMismatch      = "42804"
+	indeterminateType     = "42P18"
 	outOfRange            = "22003"
 )
 

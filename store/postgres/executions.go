@@ -15,13 +15,14 @@ type executions struct {
 	db       *DB
 	set      *Set
 	traceMax int64 // 0: unbounded
+	function *function
 	scope    string
 }
 
 var _ store.ExecutionStore = (*executions)(nil)
 
 func newExecutions(db *DB, set *Set, traceMax int64) *executions {
-	return &executions{db: db, set: set, traceMax: traceMax, scope: store.EncodeCursor("", db.server.Identity, set.Schema, set.Prefix)}
+	return &executions{db: db, set: set, traceMax: traceMax, function: newFunction(set, traceMax), scope: store.EncodeCursor("", db.server.Identity, set.Schema, set.Prefix)}
 }
 
 // Close closes the database, trees included.

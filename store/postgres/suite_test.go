@@ -95,11 +95,22 @@ type suiteExecutions struct {
 	*handles
 }
 
+// The suite runs through the statement of every commit, and through the function that
+// those get who commit often.
 func TestExecutionStore(t *testing.T) {
 	server(t)
+	t.Run("statement", func(t *testing.T) { testExecutionStore(t, false) })
+	t.Run("function", func(t *testing.T) { testExecutionStore(t, true) })
+}
+
+func testExecutionStore(t *testing.T, often bool) {
 	open := func(h *handles, o storetest.ExecOptions) store.ExecutionStore {
 		h.t.Helper()
-		return suiteExecutions{h.open(Options{TraceMax: o.TraceMax}).executions, h}
+		es := h.open(Options{TraceMax: o.TraceMax}).executions
+		if often {
+			es.function.commits.Store(oftenEnough)
+		}
+		return suiteExecutions{es, h}
 	}
 	storetest.TestExecutionStore(t, storetest.ExecutionFactory{
 		Caps: storetest.ExecutionCaps{Durable: true},
