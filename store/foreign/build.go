@@ -50,7 +50,7 @@ func (t *Tree) Add(rec Record) int32 {
 		held[sum] = true
 		id = t.copyName(rec.ID)
 		t.report.Renamed++
-		t.report.Warn(Warning{Place: rec.Place, ID: strings.Clone(rec.ID), Text: "other contents under an id that is taken: shown as " + id})
+		t.report.Warn(Warning{Table: t.o.Table, Place: rec.Place, ID: strings.Clone(rec.ID), Text: "other contents under an id that is taken: shown as " + id})
 	}
 	n := t.slot(id, &rec, sum)
 	if first != 0 {
@@ -221,7 +221,7 @@ func (t *Tree) found(c, p int32) {
 	t.cut[least] = true
 	t.report.Cycles++
 	rec, _ := t.Record(least)
-	t.report.Warn(Warning{Place: rec.Place, ID: t.ID(least), Text: "is its own ancestor: the cycle is cut here"})
+	t.report.Warn(Warning{Table: t.o.Table, Place: rec.Place, ID: t.ID(least), Text: "is its own ancestor: the cycle is cut here"})
 	t.moves++
 	if least == c {
 		return

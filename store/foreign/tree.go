@@ -85,6 +85,8 @@ type BuildOptions struct {
 	Session string
 	// Source names the format, for the data of a root that had to be made up.
 	Source string
+	// Table is where the records are rows, for warnings; "" for lines.
+	Table string
 	// Path is the source's, for the same; "" leaves it out.
 	Path string
 	// Header becomes the root, whatever else is one.
@@ -405,7 +407,7 @@ func (t *Tree) addTo(r *Report) {
 			break
 		}
 		rec, _ := t.Record(n)
-		r.Warn(Warning{Place: rec.Place, ID: t.ID(n), Text: "its parent " + t.parentOf[n] + " is not there"})
+		r.Warn(Warning{Table: t.o.Table, Place: rec.Place, ID: t.ID(n), Text: "its parent " + t.parentOf[n] + " is not there"})
 	}
 }
 

@@ -226,7 +226,7 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) er
 	var t *foreign.Tree
 	var a foreign.About
 	err := r.readOf(ctx, h, func(conn *sqlite.Conn, l layout, key string) error {
-		t = foreign.NewTree(foreign.BuildOptions{Session: h.ID, Source: "contree"})
+		t = foreign.NewTree(foreign.BuildOptions{Session: h.ID, Source: "contree", Table: "session_history" + l.suffix})
 		a = foreign.About{Active: -1, Labels: map[int32][]string{}}
 		at := map[int64]int32{}
 		exit := "NULL"

@@ -178,6 +178,11 @@ INSERT INTO session_branches_v10 VALUES ('other', 'main', 3), ('other', 'lost', 
 	if err != nil || r.Orphans != 1 || len(r.Warnings) != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}
+	for _, w := range r.Warnings {
+		if !strings.HasPrefix(w.Table, "session_") {
+			t.Errorf("no table: %+v", w)
+		}
+	}
 }
 
 // A database is followed while its program writes it.

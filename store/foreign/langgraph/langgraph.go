@@ -127,7 +127,7 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) er
 	var t *foreign.Tree
 	var a foreign.About
 	err := r.db.Read(ctx, func(conn *sqlite.Conn) error {
-		t = foreign.NewTree(foreign.BuildOptions{Session: h.ID, Source: Kind})
+		t = foreign.NewTree(foreign.BuildOptions{Session: h.ID, Source: Kind, Table: "checkpoints"})
 		a = foreign.About{Active: -1, Labels: map[int32][]string{}}
 		failed, err := errorsOf(conn, h.ID)
 		if err != nil {

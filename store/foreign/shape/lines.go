@@ -129,12 +129,28 @@ func (s *scanner) About() foreign.About {
 // describeLine sets what lists show of an object.
 func describeLine(rec *foreign.Record, j store.JSON) {
 	rec.Kind, rec.Title, rec.Role = kindOf(j), title(j), role(j)
+	if failed(j) || failed(j.Get("data")) {
+		rec.Flags |= foreign.Failed
+	}
 	for _, key := range []string{"timestamp", "created_at", "ts", "time"} {
 		if rec.Time = foreign.Time(j.Get(key)); rec.Time != 0 {
 			break
 		}
 	}
 	describe(rec)
+}
+
+// failed reports whether data tells of a failure, as such records usually do.
+func failed(data store.JSON) bool {
+	if code, ok := data.Get("exit_code").Int64(); ok && code != 0 {
+		return true
+	}
+	switch v := data.Get("error"); v {
+	case "false", `""`, "0", "{}", "[]":
+		return false
+	default:
+		return !v.IsNull()
+	}
 }
 
 // describe fills in what a record has none of.

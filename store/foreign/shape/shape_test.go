@@ -199,3 +199,12 @@ INSERT INTO n VALUES ('s', 'a', NULL, 'k', '{"text":"a"}'), ('s', x'fffe', 'a', 
 	}
 	storetest.TestTreeReading(t, s)
 }
+
+// Records that tell of a failure are marked, as far as that is told as usual.
+func TestFailures(t *testing.T) {
+	for data, want := range map[string]bool{`{"exit_code":1}`: true, `{"exit_code":0}`: false, `{"error":"no rule"}`: true, `{"error":null}`: false, `{"error":false}`: false, `{"error":""}`: false, `{}`: false} {
+		if got := failed(store.JSON(data)); got != want {
+			t.Errorf("%s: %t", data, got)
+		}
+	}
+}

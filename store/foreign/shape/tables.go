@@ -181,7 +181,7 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) er
 	var tree *foreign.Tree
 	var a foreign.About
 	err := r.read(ctx, func(conn *sqlite.Conn, t tables) error {
-		tree = foreign.NewTree(foreign.BuildOptions{Session: h.ID, Source: Name})
+		tree = foreign.NewTree(foreign.BuildOptions{Session: h.ID, Source: Name, Table: t.nodes})
 		a = foreign.About{Active: -1}
 		number, order := "0", t.id
 		if t.rowid {
@@ -207,6 +207,9 @@ func (r *Reader) Read(ctx context.Context, h foreign.Head, g *foreign.Growth) er
 			}
 			if data, err := store.ParseJSON(string(text)); err == nil {
 				rec.Title, rec.Role = title(data), role(data)
+				if failed(data) {
+					rec.Flags |= foreign.Failed
+				}
 			} else if text != nil {
 				rec.Title = foreign.Title(strings.ToValidUTF8(string(text), "\uFFFD"))
 				a.Report.Warn(foreign.Warning{Place: rec.Place, Table: t.nodes, ID: rec.ID, Text: "its data is not JSON"})
