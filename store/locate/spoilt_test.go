@@ -1,9 +1,11 @@
 package locate
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"testing"
 
 	zombie "zombiezen.com/go/sqlite"
@@ -117,6 +119,66 @@ func TestSpoiltPages(t *testing.T) {
 			if err == nil {
 				for _, s := range page.Items {
 					_, _ = o.Trees.ListNodes(t.Context(), s.ID, store.PageRequest{}) // an error is an answer
+				}
+			}
+			if err := o.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// Bytes of a session file may be others, or gone, or there twice: what can be read is
+// one tree of nodes that can all be read.
+func TestSpoiltLines(t *testing.T) {
+	for _, file := range []string{"pi-session.jsonl", "claude-compacted.jsonl", "claude-torn-lines.jsonl"} {
+		rng := rand.New(rand.NewPCG(5, 5))
+		whole, err := os.ReadFile(testfiles.Copy(t, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for round := range 60 {
+			text := append([]byte(nil), whole...)
+			for range 1 + rng.IntN(6) {
+				at := rng.IntN(len(text))
+				end := min(at+rng.IntN(200), len(text))
+				switch rng.IntN(5) {
+				case 0:
+					text[at] = byte(rng.IntN(256))
+				case 1:
+					text = append(text[:at], text[end:]...)
+				case 2:
+					text = append(text[:end:end], text[at:]...)
+				case 3:
+					text = append(text[:at:at], append([]byte("\n\x00\xff{\"}]"), text[at:]...)...)
+				case 4:
+					clear(text[at:end])
+				}
+			}
+			path := filepath.Join(t.TempDir(), "spoilt.jsonl")
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			o, err := Open(t.Context(), path, Options{})
+			if err != nil {
+				if errors.Is(err, store.ErrNotAStore) {
+					continue // nothing of it is left that tells the format
+				}
+				t.Fatalf("%s, round %d: %v", file, round, err)
+			}
+			for id, nodes := range nodesOf(t, o) {
+				roots := 0
+				for _, n := range nodes {
+					if n.ParentID == nil {
+						roots++
+					}
+					if _, err := store.ParseJSON(string(n.Data)); err != nil {
+						t.Fatalf("%s, round %d, %q: %v", file, round, n.ID, err)
+					}
+				}
+				r, _, err := o.Foreign.Report(t.Context(), id)
+				if err != nil || roots != 1 || r.Unreadable > 0 && len(r.Warnings) == 0 {
+					t.Errorf("%s, round %d: %d roots, %+v, %v", file, round, roots, r, err)
 				}
 			}
 			if err := o.Close(); err != nil {
