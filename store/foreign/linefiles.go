@@ -273,6 +273,11 @@ func (r *LineReader) look(path string) (*lineFile, error) {
 		}
 		return f, nil
 	}
+	if f.format == nil && f.size > longBytes && info.Size() >= f.size && f.inode == identity(info) {
+		// It was looked at as far as it ever will be.
+		f.stamp, f.size = stamp, info.Size()
+		return nil, fmt.Errorf("%q: %w", path, ErrFormat)
+	}
 	// What is told of a session may come after the first prompt; and the file may be
 	// another now, or have been written anew under its name.
 	same := f.format != nil && info.Size() >= f.size && f.inode == identity(info)
