@@ -6,6 +6,10 @@
 //	go run ./bench/live commit   a commit by another process, to its row on the screen
 //	go run ./bench/live idle     CPU and bytes over a minute on 200,000 executions
 //	go run ./bench/live wal      the writer's log with and without the explorer
+//	go run ./bench/live many     what ten explorers cost a server
+//
+// commit and many measure on a server, too: -store postgres://... or redis://..., of
+// which nothing else is expected than that it may be filled.
 package main
 
 import (
@@ -27,6 +31,8 @@ type settings struct {
 	executions int // of the idle store
 	idle       time.Duration
 	written    int // by the writer whose log is measured
+	watch      time.Duration
+	store      string // "" is a file of its own
 }
 
 func main() {
@@ -36,6 +42,8 @@ func main() {
 	flag.IntVar(&s.executions, "executions", 200_000, "executions in the idle store")
 	flag.DurationVar(&s.idle, "idle", time.Minute, "how long it is left alone")
 	flag.IntVar(&s.written, "written", 100_000, "commits of the writer whose log is measured")
+	flag.DurationVar(&s.watch, "watch", 10*time.Second, "how long each part of many takes")
+	flag.StringVar(&s.store, "store", "", "the `LOCATOR` of a store for commit and many, instead of a file of their own")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -46,7 +54,7 @@ func main() {
 }
 
 func run(ctx context.Context, s settings, names []string) error {
-	all := []string{"commit", "idle", "wal"}
+	all := []string{"commit", "idle", "wal", "many"}
 	if len(names) == 0 {
 		names = all
 	}
@@ -67,7 +75,7 @@ func run(ctx context.Context, s settings, names []string) error {
 		if err := os.Mkdir(w.dir, 0o700); err != nil {
 			return err
 		}
-		measure := map[string]func(context.Context) error{"commit": w.commit, "idle": w.quiet, "wal": w.log}[name]
+		measure := map[string]func(context.Context) error{"commit": w.commit, "idle": w.quiet, "wal": w.log, "many": w.many}[name]
 		if err := measure(ctx); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -27,6 +27,9 @@ type work struct {
 // make makes a store.
 func (w *work) make(ctx context.Context, name string) (*locate.Opened, string, error) {
 	path := filepath.Join(w.dir, name)
+	if w.store != "" {
+		path = w.store
+	}
 	o, err := locate.Open(ctx, path, locate.Options{ReadWrite: true, Create: true})
 	return o, path, err
 }
@@ -64,7 +67,10 @@ func (w *work) commit(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, o.Close()) }()
-	exe := execution("order-1")
+	exe := execution(fmt.Sprintf("order-%d", time.Now().UnixNano()))
+	if w.store == "" {
+		exe.ID = "order-1"
+	}
 	if err := step(ctx, o.Executions, exe, "begins"); err != nil {
 		return err
 	}
