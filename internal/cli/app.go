@@ -219,9 +219,10 @@ func (a *app) openAt(ctx context.Context, locator string, opts locate.Options) (
 	if err == nil {
 		return o, nil
 	}
-	// What is no path at all cannot be created either, nor what a link leads to.
+	// What is no path at all cannot be created either, nor what a link leads to; a server
+	// says itself what makes tables on it.
 	var wrong *locate.LocatorError
-	if errors.Is(err, store.ErrStoreNotFound) && !opts.Create && !errors.As(err, &wrong) && !isLink(locator) {
+	if errors.Is(err, store.ErrStoreNotFound) && !opts.Create && !errors.As(err, &wrong) && !isLink(locator) && !strings.Contains(locator, "://") {
 		err = fmt.Errorf("%w; --create makes a new store", err)
 	}
 	return nil, &openError{err}
