@@ -42,7 +42,7 @@ func checkData(text string, rev int) dataCheck {
 		c.err = err
 	case j.Kind() != store.Object:
 		c.at = len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
-		c.err = fmt.Errorf("%w but %s: the data of a node is {…}", store.ErrNotObject, j.Kind())
+		c.err = fmt.Errorf("%w but %s: the data is to be {…}", store.ErrNotObject, j.Kind())
 	default:
 		c.data = j
 	}

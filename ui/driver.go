@@ -198,12 +198,19 @@ func kindPicks(kinds []string, typed string, run func(kind string) func(*Model) 
 	return out
 }
 
-func sendable(m *Model) string {
+// carried says what an event would need to reach an execution.
+func carried(m *Model) string {
 	switch {
 	case m.system.driver == nil && m.transport == nil:
 		return "no running system is attached, as treering demo has one, and the store holds no transport of a fleet"
 	case m.system.driver == nil && m.es == nil:
 		return "this store holds no executions"
+	}
+	return ""
+}
+
+func sendable(m *Model) string {
+	switch {
 	case m.system.driver == nil && queueAimed(m) == "", m.system.driver != nil && m.member == "":
 		return "no execution is selected"
 	}

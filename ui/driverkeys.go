@@ -9,7 +9,7 @@ func driverIntents() []intent {
 		{ID: "deliver", Keys: []string{"d"}, Panes: []layout.Pane{layout.Queues}, Short: "deliver", Foot: 2,
 			Long: "have the running system deliver the selected outbox entry or spawn now", System: true, Write: true, why: deliverable, do: openDeliver},
 		{ID: "send", Keys: []string{"x"}, Short: "send event", Foot: 3,
-			Long: "send the selected execution an event: one of those that its chart takes in its active state, or one into the queue that its workers take from", Write: true, why: sendable, do: openSend},
+			Long: "send the selected execution an event: one of those that its chart takes in its active state, or one into the queue that its workers take from", Write: true, needs: carried, why: sendable, do: openSend},
 		{ID: "new-execution", Keys: []string{"I"}, Short: "new execution",
 			Long: "have the running system begin an execution", System: true, Write: true, do: openNew},
 		{ID: "system-pause", Keys: []string{"S"}, Short: "pause system", Foot: 8,

@@ -26,14 +26,20 @@ type intent struct {
 	// does it again.
 	Repeat bool
 
-	why func(*Model) string // why it cannot be used now; nil: it always can
-	do  func(m *Model, key string) tea.Cmd
+	needs func(*Model) string // what the store lacks for it, whatever it is open for; nil: nothing
+	why   func(*Model) string // why it cannot be used now; nil: it always can
+	do    func(m *Model, key string) tea.Cmd
 }
 
 // disabled says why the intent cannot be used now, "" where it can.
 func (it *intent) disabled(m *Model) string {
 	if it.System && m.system.driver == nil {
 		return "no running system is attached, as treering demo has one"
+	}
+	if it.needs != nil {
+		if why := it.needs(m); why != "" {
+			return why
+		}
 	}
 	if it.Write && !m.info.Writable {
 		if m.info.Foreign {
@@ -212,6 +218,10 @@ func opening(m *Model, _ string) tea.Cmd {
 			m.refused("open: the entry names no execution")
 			return nil
 		}
+		if m.es == nil {
+			m.refused("open: " + executionsOnly(m))
+			return nil
+		}
 		m.detail.release()
 		return m.jump(id)
 	default: // the detail pane leads nowhere
@@ -388,6 +398,8 @@ func (m *Model) whose() string {
 		return ", the execution that the entry is for"
 	case spawnsTab:
 		return ", the parent that asked for the child"
+	case transportTab:
+		return ", the execution whose queue it is"
 	default:
 		return ", the execution whose timer it is"
 	}

@@ -262,6 +262,9 @@ func (g *gleaned) apply(m *Model) (cmd tea.Cmd) {
 			do(m.queues.reloadTab(m, queueTab(tab)))
 		}
 	}
+	if g.changed {
+		m.queues.fleet.stirred()
+	}
 	if g.changed && m.queues.tab == transportTab {
 		do(m.queues.transport.load(m)) // no fact tells of it
 	}

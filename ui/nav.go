@@ -155,6 +155,9 @@ func (v vocabulary) summary(s store.Summary) {
 // start reads the first page of everything: which list is shown first depends
 // on what there is.
 func (n *navigator) start(m *Model) tea.Cmd {
+	if m.ts == nil && m.es == nil {
+		return m.queues.aim(m) // a transport alone: no list comes that would say so
+	}
 	return tea.Batch(n.sessions.load(m), n.execs.load(m))
 }
 

@@ -38,7 +38,10 @@ func (q *queuesPane) ask(m *Model) tea.Cmd {
 		for _, e := range q.timers.visible() {
 			add(e.ExecutionID, "")
 		}
-	case transportTab: // its rows say what they wait for themselves
+	case transportTab:
+		for _, e := range q.transport.visible() {
+			add(e.ID, headID(e))
+		}
 	}
 	if len(open) == 0 {
 		return nil

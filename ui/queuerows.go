@@ -114,7 +114,8 @@ func (q *queuesPane) tabLine(m *Model, w int) string {
 	narrow := m.transport != nil && w < narrowTabs
 	for _, tab := range q.tabs(m) {
 		text := queueNames[tab]
-		if narrow && tab != q.tab {
+		// The transport is kept up only while it is shown: an old number would be untrue.
+		if tab != q.tab && (narrow || tab == transportTab) {
 			l.Put(m.theme.Dim, term.Lit(text)).Gap(1)
 			continue
 		}
@@ -134,6 +135,10 @@ func (q *queuesPane) tabLine(m *Model, w int) string {
 		}
 		l.Gap(1)
 	}
+	stuck := q.stuck(m)
+	if stuck > 0 && q.tab == transportTab {
+		l.Put(m.theme.Warn, term.Lit(treeview.Grouped(int64(stuck))+" stuck")).Gap(2)
+	}
 	if n := q.overdue(m); n > 0 {
 		words := treeview.Grouped(int64(n)) + " overdue"
 		if m.system.driver == nil && -m.until(q.timers.items[q.firstTimer()].FireAt) > neglect.Seconds() {
@@ -144,10 +149,12 @@ func (q *queuesPane) tabLine(m *Model, w int) string {
 	if at, ok := q.waitingSince(m); ok && m.system.driver == nil && m.now().Sub(at) > neglect {
 		l.Put(m.theme.Warn, term.Lit("nobody drains since "+when.Clock(when.Seconds(at), m.now(), m.zone, 0))).Gap(2)
 	}
-	if n := q.stuck(m); n > 0 {
-		l.Put(m.theme.Warn, term.Lit(treeview.Grouped(int64(n))+" stuck"))
-	}
-	if q.of != "" {
+	switch {
+	case q.tab == transportTab:
+		if all := q.fleet.total(l.Left() - 3); !all.Empty() {
+			l.To(w-all.Width()-1).Put(m.theme.Dim, all)
+		}
+	case q.of != "":
 		all := term.Lit("whole store: " +
 			m.counts.total(func(c store.Counts) int64 { return c.Outbox }) + " outbox, " +
 			m.counts.total(func(c store.Counts) int64 { return c.Spawns }) + " spawns, " +

@@ -45,6 +45,8 @@ type queuesPane struct {
 	// has that.
 	transport pager[store.TransportQueue]
 
+	fleet fleetState // of the transport
+
 	bars [tabCount]filterBar
 	head int // lines above the rows, as they were drawn last
 
@@ -236,6 +238,7 @@ func (q *queuesPane) widen(m *Model) tea.Cmd {
 
 func (q *queuesPane) reload(m *Model) tea.Cmd {
 	q.asked = map[string]bool{}
+	q.fleet.stirred()
 	return tea.Batch(q.outbox.load(m), q.spawns.load(m), q.timers.load(m), q.transport.load(m))
 }
 
@@ -256,12 +259,9 @@ func (q *queuesPane) see(m *Model, tab queueTab, seq int64) {
 	}
 }
 
-// recheck tells a dialog about an entry that the list is a new one.
-func (q *queuesPane) recheck(m *Model, tab queueTab) tea.Cmd {
-	if m.dialog != nil {
-		m.dialog.recheck(m)
-	}
-	if q.pick && q.outbox.started && q.spawns.started && q.timers.started && (m.transport == nil || q.transport.started) {
+// choose shows the first queue with entries, once that is known of all.
+func (q *queuesPane) choose(m *Model) {
+	if q.pick && q.outbox.started && q.spawns.started && q.timers.started && (m.transport == nil || q.transport.started && q.fleet.asked) {
 		q.pick, q.tab = false, outboxTab
 		for _, tab := range q.tabs(m) {
 			if n, _, _ := q.length(tab); n > 0 {
@@ -271,6 +271,14 @@ func (q *queuesPane) recheck(m *Model, tab queueTab) tea.Cmd {
 		}
 		q.rev++
 	}
+}
+
+// recheck tells a dialog about an entry that the list is a new one.
+func (q *queuesPane) recheck(m *Model, tab queueTab) tea.Cmd {
+	if m.dialog != nil {
+		m.dialog.recheck(m)
+	}
+	q.choose(m)
 	if m.detail.driver == layout.Queues && tab == q.tab {
 		return q.describe(m)
 	}
@@ -302,7 +310,7 @@ func (q *queuesPane) describe(m *Model) tea.Cmd {
 		}
 	case transportTab:
 		if e, ok := q.transport.selected(); ok {
-			return m.detail.show(m, layout.Queues, target{kind: ofQueue, id: e.ID}, func(w *docWriter) *jsondoc.Doc { return w.queue(e) })
+			return m.detail.show(m, layout.Queues, target{kind: ofQueue, id: e.ID}, func(w *docWriter) *jsondoc.Doc { return w.queue(m.transport, e) })
 		}
 	}
 	return nil

@@ -38,6 +38,7 @@ func TestScreens(t *testing.T) {
 		}},
 		{"fleet", func(t *testing.T, w, h int) *driver {
 			o, _ := fleet(t, locate.Options{})
+			o.Transport = &cable{Transport: o.Transport}
 			return open(t, o, w, h).press("6", "w", "h", "h", "h", "l", "l", "l")
 		}},
 		{"memory-session", mem("2", "j", "j")},

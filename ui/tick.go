@@ -44,6 +44,7 @@ func (gen timePassed) apply(m *Model) tea.Cmd {
 		m.tick.at = time.Time{}
 		m.nav.touch()
 		m.tree.touch()
+		m.queues.fleet.passed(m)
 		m.queues.touch()
 	}
 	return nil

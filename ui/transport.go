@@ -27,7 +27,7 @@ func (q *queuesPane) tabs(m *Model) []queueTab {
 	if m.es != nil {
 		tabs = append(tabs, outboxTab, spawnsTab, timersTab)
 	}
-	if m.transport != nil {
+	if m.transport != nil && (q.fleet.there || m.es == nil) {
 		tabs = append(tabs, transportTab)
 	}
 	return tabs
@@ -49,6 +49,7 @@ func (q *queuesPane) initTransport(m *Model) {
 	if m.es == nil {
 		q.tab = transportTab
 	}
+	q.fleet.stirred()
 }
 
 // pointTransport makes the list read the queue of the execution that is looked at, or
@@ -79,6 +80,14 @@ func headWords(e store.TransportQueue) string {
 		return e.Head.Bad.Err.Error()
 	}
 	return e.Head.Event.Kind
+}
+
+// headID is the id of the event that stands first in a queue, "" where there is none.
+func headID(e store.TransportQueue) string {
+	if e.Head == nil || e.Head.Bad != nil {
+		return ""
+	}
+	return e.Head.Event.ID
 }
 
 // stuck counts the queues that were read and need somebody to look at them.
@@ -115,10 +124,16 @@ func (q *queuesPane) transportRow(m *Model, w int, e store.TransportQueue, look 
 		style = m.theme.Error
 	}
 	head := m.term.SanitiseN(headWords(e), 200)
-	l.Put(style, head.Truncate(max(min(l.Left(), 30), 1), "…"))
-	if e.LockedBy != "" && l.Left() > len("  by ")+8 {
-		l.Gap(2).Put(m.theme.Dim, term.Lit("by ").Plus(m.term.Sanitise(e.LockedBy).TruncateMiddle(l.Left()-3, "…")))
+	room := min(l.Left(), 30)
+	if state == store.TransportPoison {
+		room = l.Left() // nothing else is said of it
 	}
+	head = head.Truncate(max(room, 1), "…")
+	l.Put(style, head.Pad(max(head.Width(), min(cols.second, 10, l.Left()))))
+	if e.LockedBy != "" && l.Left() > len("  by ")+8 {
+		l.Gap(2).Put(m.theme.Dim, term.Lit("by ").Plus(m.term.Sanitise(e.LockedBy).TruncateMiddle(max(min(l.Left()-3, 30), 8), "…")))
+	}
+	q.statusOf(m, l, e.ID, headID(e))
 	return l.String()
 }
 
@@ -169,8 +184,11 @@ func transportMeans(s store.TransportState) string {
 	return ""
 }
 
-// queue is a queue between workers.
-func (w *docWriter) queue(e store.TransportQueue) *jsondoc.Doc {
+// shownMessages bounds how many messages of a queue the detail pane reads.
+const shownMessages = 50
+
+// queue is a queue between workers with its messages, the oldest first, which it reads.
+func (w *docWriter) queue(of store.Transport, e store.TransportQueue) *jsondoc.Doc {
 	w.foreign("execution", e.ID)
 	w.field("messages", term.Lit(treeview.Grouped(e.Depth)))
 	state := e.State(when.Seconds(w.now))
@@ -193,18 +211,35 @@ func (w *docWriter) queue(e store.TransportQueue) *jsondoc.Doc {
 	}
 	if e.Bad != nil {
 		w.badRow(e.Bad)
+	}
+	page, err := of.Messages(w.ctx, e.ID, store.PageRequest{Limit: shownMessages})
+	if err != nil {
+		if w.ctx.Err() == nil { // else nobody waits for it
+			w.doc.Blank()
+			w.note(w.theme.Error, "cannot read its messages: "+whyUnread(w.store, err))
+			w.note("", w.reload+" reads them again")
+		}
 		return w.doc
 	}
-	switch h := e.Head; {
-	case h == nil:
-	case h.Bad != nil:
-		w.badRow(h.Bad)
-	default:
-		w.foreign("event", h.Event.Kind)
-		w.foreign("event id", h.Event.ID)
-		w.value("oldest message", h.Raw)
+	for _, msg := range page.Items {
+		w.queued(msg)
+	}
+	if page.Next != "" {
+		w.doc.Blank()
+		w.note(w.theme.Dim, "these are the oldest "+strconv.Itoa(len(page.Items))+"; treering transport lists all of one execution")
 	}
 	return w.doc
+}
+
+// queued is one message of a queue.
+func (w *docWriter) queued(msg store.TransportMessage) {
+	seq := strconv.FormatInt(msg.Seq, 10)
+	if msg.Bad != nil {
+		w.heading("message " + seq)
+		w.badRow(msg.Bad)
+		return
+	}
+	w.valueAs("message "+seq, "message_"+seq, msg.Raw)
 }
 
 // queueAimed is the execution whose queue an event would go to: that of the selected
@@ -230,6 +265,10 @@ type sendForm struct {
 	checking   bool
 	read, gone bool
 	status     string
+	ended      bool
+	again      bool     // the try of a form before may have been taken
+	kept       []string // what that one said
+	fresh      string   // the id of another event than that
 }
 
 const sendDraft = "send"
@@ -237,12 +276,18 @@ const sendDraft = "send"
 // openPublish asks for an event, and hands it to the transport as a producer does.
 func openPublish(m *Model, _ string) tea.Cmd {
 	f := &sendForm{
-		m: m, execution: queueAimed(m), event: store.NewEvent("", ""),
+		m: m, execution: queueAimed(m), event: store.NewEvent("", ""), fresh: store.NewEvent("", "").ID,
 		kind: field.New("", store.MaxIDBytes), data: field.NewArea("", store.MaxDataBytes),
 	}
-	if texts := m.writes.drafts[sendDraft]; len(texts) == 2 {
+	texts := m.writes.drafts[sendDraft]
+	if len(texts) == 4 {
 		f.kind.Set(texts[0])
 		f.data.Set(texts[1])
+		// The answer of the try before was lost: what is asked for again must be the same
+		// event, unless another is typed.
+		if f.again = texts[3] == f.execution; f.again {
+			f.event.ID, f.kept = texts[2], texts[:2]
+		}
 	}
 	d := &dialog{
 		title: term.Lit("Send an event"), verb: "send it",
@@ -262,8 +307,17 @@ func openPublish(m *Model, _ string) tea.Cmd {
 // keep holds on to what was typed, for the next form.
 func (f *sendForm) keep(m *Model) {
 	if !f.kind.Empty() || !f.data.Empty() {
-		m.writes.keep(sendDraft, []string{f.kind.Text(), f.data.Text()})
+		id, of := "", ""
+		if f.d.lost || f.d.busy || f.again && f.same() {
+			id, of = f.event.ID, f.execution
+		}
+		m.writes.keep(sendDraft, []string{f.kind.Text(), f.data.Text(), id, of})
 	}
+}
+
+// same reports whether what the form says is what was tried before.
+func (f *sendForm) same() bool {
+	return len(f.kept) == 2 && f.kept[0] == f.kind.Text() && f.kept[1] == f.data.Text()
 }
 
 func (f *sendForm) keys(m *Model, name string) (tea.Cmd, bool) {
@@ -303,15 +357,25 @@ func (f *sendForm) changed(*Model) tea.Cmd { return checkArea(f.data, &f.check, 
 func (f *sendForm) effect() []dialogRow {
 	rows := []dialogRow{row("effect", "the event waits in the queue of this execution until one of its workers takes it; nobody is woken")}
 	if f.status != "" {
-		rows = append(rows, row("status", f.status))
+		said := f.status
+		if f.ended {
+			said += ": it has ended, and its workers drop what it does not take"
+		}
+		rows = append(rows, row("status", said))
 	}
-	return append(rows, row("event id", f.event.ID))
+	if f.again && f.same() {
+		rows = append(rows, row("again", "the answer of the first try was lost: this is the same event, which is handled once"))
+	}
+	return append(rows, row("event id", f.prepared().ID))
 }
 
 // prepared is the event as the form says it.
 func (f *sendForm) prepared() store.Event {
 	ev := f.event
 	ev.Kind, ev.Data = f.kind.Text(), f.check.data
+	if f.again && !f.same() {
+		ev.ID = f.fresh
+	}
 	return ev
 }
 
@@ -344,6 +408,7 @@ func (f *sendForm) look(ctx context.Context) func() {
 	return func() {
 		if f.gone = errors.Is(err, store.ErrNotFound); err == nil {
 			f.read, f.status = true, statusWord(s)
+			f.ended = s.Status.Is(store.Done) || s.Status.Is(store.Failed) || s.Status.Is(store.Cancelled)
 		}
 	}
 }
@@ -362,7 +427,8 @@ func (f *sendForm) write() func(context.Context) outcome {
 		case errors.Is(err, store.ErrNotFound):
 			return outcome{moot: "the execution is gone; nothing was sent"}
 		case errors.Is(err, store.ErrHandled):
-			return outcome{moot: "the execution has handled an event of this id already: the first try was taken"}
+			return outcome{moot: "the execution has handled an event of this id already: the first try was taken",
+				after: func(m *Model) tea.Cmd { delete(m.writes.drafts, sendDraft); return nil }}
 		case err != nil:
 			return outcome{err: err}
 		}

@@ -86,6 +86,7 @@ func (m *Model) readings() []reading {
 		{q.spawns.err, q.spawns.req.busy(), q.spawns.req.gen + q.spawns.rev, func() tea.Cmd { return q.spawns.load(m) }},
 		{q.timers.err, q.timers.req.busy(), q.timers.req.gen + q.timers.rev, func() tea.Cmd { return q.timers.load(m) }},
 		{q.transport.err, q.transport.req.busy(), q.transport.req.gen + q.transport.rev, func() tea.Cmd { return q.transport.load(m) }},
+		{q.fleet.err, q.fleet.counted.busy(), q.fleet.counted.gen, func() tea.Cmd { return q.fleet.count(m) }},
 		{q.err, q.lookup.busy(), q.lookup.gen, func() tea.Cmd { q.asked = map[string]bool{}; return q.ask(m) }},
 		{m.counts.err, m.counts.req.busy(), m.counts.req.gen, func() tea.Cmd { return m.counts.load(m) }},
 	}

@@ -36,7 +36,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.dialog.recheck(m)
 	}
 	m.screen.bars() // the keys that can be used depend on nearly everything
-	return m, tea.Batch(cmd, m.queues.ask(m), m.retry(), m.watch(), m.expire(), m.keepTime())
+	return m, tea.Batch(cmd, m.queues.fleet.keepUp(m), m.queues.ask(m), m.retry(), m.watch(), m.expire(), m.keepTime())
 }
 
 // key routes a key press: to a dialog, to an overlay, to the filter being typed,
