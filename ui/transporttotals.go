@@ -24,6 +24,7 @@ type fleetState struct {
 	counts  store.TransportCounts
 	known   bool
 	stale   bool // the store changed since it was counted
+	lapsed  bool // a lease ran out since it was listed
 	at      float64
 	err     error
 	counted request
@@ -33,12 +34,14 @@ type fleetState struct {
 // stirred notes that what is known may not be so any more.
 func (f *fleetState) stirred() { f.due, f.stale = true, true }
 
-// passed has the totals counted again where a lease that is on the screen ran out.
+// passed has list and totals read again where a lease that is on the screen ran out: a
+// store that forgets it by itself need not tell, and what comes after it is the store's
+// to say.
 func (f *fleetState) passed(m *Model) {
 	now := when.Seconds(m.now())
 	for _, e := range m.queues.transport.visible() {
 		if u := e.LockedUntil; u != nil && *u > f.at && *u <= now {
-			f.stale = true
+			f.stale, f.lapsed = true, true
 		}
 	}
 }
@@ -53,7 +56,12 @@ func (f *fleetState) keepUp(m *Model) tea.Cmd {
 		return f.look(m)
 	case f.stale && m.queues.tab == transportTab && (m.focus == layout.Queues || m.screen.layout.Shown(layout.Queues)):
 		f.stale = false
-		return f.count(m)
+		cmd := f.count(m)
+		if f.lapsed {
+			f.lapsed = false
+			cmd = tea.Batch(cmd, m.queues.transport.load(m))
+		}
+		return cmd
 	}
 	return nil
 }
