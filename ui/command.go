@@ -12,9 +12,21 @@ import (
 // noCommand begins the reason why there is no command.
 const noCommand = "none: "
 
-// command is the shell command that does what a dialog does, of a verb with its
+// command is the shell command that writes what a dialog writes, of a verb with its
 // flags and arguments; where there is none, it says why.
 func (m *Model) command(verb string, flags []string, args ...string) string {
+	if !m.info.Ours {
+		return m.shellCommand([]string{"--rw"}, verb, flags, args)
+	}
+	return m.shellCommand(nil, verb, flags, args)
+}
+
+// readingCommand is one that only reads, and is not armed for more.
+func (m *Model) readingCommand(verb string, flags []string, args ...string) string {
+	return m.shellCommand(nil, verb, flags, args)
+}
+
+func (m *Model) shellCommand(mode []string, verb string, flags, args []string) string {
 	if m.info.Path == "" && m.info.Backend == "memory" {
 		return noCommand + "no other program reaches a store in memory"
 	}
@@ -26,10 +38,7 @@ func (m *Model) command(verb string, flags []string, args ...string) string {
 			}
 		}
 	}
-	if !m.info.Ours {
-		words = append(words, "--rw")
-	}
-	words = append(append(words, strings.Fields(verb)...), flags...)
+	words = append(append(append(words, mode...), strings.Fields(verb)...), flags...)
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "-") {
 			words = append(words, "--")

@@ -81,7 +81,7 @@ func openCompare(m *Model, _ string) tea.Cmd {
 	v.ctx, v.cancel = context.WithCancel(m.ctx)
 	m.overlay = v
 	m.keys.pending = nil
-	m.screen.bars()
+	m.unsay() // that an end was marked is told by what is compared now
 	w := m.writer()
 	w.ctx, w.was = v.ctx, &jsondoc.Doc{}
 	var run func() compared

@@ -162,3 +162,11 @@ func TestKeysMoveAlongBranches(t *testing.T) {
 		t.Errorf("rows %s", got)
 	}
 }
+
+// In the smallest window a comparison says whole sentences, and how to come to the
+// data; that an end was marked is not said any more.
+func TestACompareInTheSmallestWindow(t *testing.T) {
+	d := open(t, forked(t), 40, 12).press("2", "G", "m").says("mark A is on node n4").press("g", "c")
+	d.shows("B is an ancestor of A, which is 4", "steps further on", "tab data").hides("mark A is on", "further o…")
+	d.press("tab").shows("tab steps", `"title": "make bench" → "root"`).press("esc").asksNothing()
+}

@@ -176,7 +176,12 @@ func (v *compareView) cursor() (x, y int, ok bool) { return 0, 0, false }
 func (v *compareView) hints(m *Model) []hint {
 	out := []hint{{m.hintKeys([]*intent{m.keys.byID["up"], m.keys.byID["down"]}), term.Lit("move")}}
 	if len(v.got.steps) > 0 {
-		out = append(out, hint{term.Lit("n/N"), term.Lit("difference")}, hint{term.Lit("tab"), term.Lit("steps, data")})
+		other := "data"
+		if v.inDoc {
+			other = "steps"
+		}
+		// In a short window the one is all that shows the data.
+		out = append(out, hint{term.Lit("tab"), term.Lit(other)}, hint{term.Lit("n/N"), term.Lit("difference")})
 	}
 	return append(out, hint{term.Lit("a/b"), term.Lit("go to A, B")}, hint{term.Lit("esc"), term.Lit("close")})
 }
@@ -247,10 +252,10 @@ func (v *compareView) head(m *Model, w int, short bool) []string {
 		return append(out, paragraph(w, m.theme.Error, m.term.SanitiseN(why, 400))...)
 	}
 	for _, s := range v.got.said {
-		out = append(out, paint.NewLine(w, "").Put(m.theme.Info, m.term.SanitiseN(s, 400)).String())
+		out = append(out, wrapped(w, m.theme.Info, m.term.SanitiseN(s, 400))...)
 	}
 	for _, s := range v.got.warned {
-		out = append(out, paint.NewLine(w, "").Put(m.theme.Warn, m.term.SanitiseN(s, 400)).String())
+		out = append(out, wrapped(w, m.theme.Warn, m.term.SanitiseN(s, 400))...)
 	}
 	if len(v.got.steps) > 0 && !(short && v.got.first >= 0) {
 		said := term.Lit("all steps are equal")
@@ -258,6 +263,15 @@ func (v *compareView) head(m *Model, w int, short bool) []string {
 			said = term.Lit("the first difference is at step " + treeview.Grouped(int64(v.got.first+1)) + " of " + treeview.Grouped(int64(len(v.got.steps))))
 		}
 		out = append(out, paint.NewLine(w, "").Put(m.theme.Dim, said).String())
+	}
+	return out
+}
+
+// wrapped is a sentence over as many rows as it takes.
+func wrapped(w int, s paint.Style, t term.Text) []string {
+	var out []string
+	for _, part := range lines(t, w) {
+		out = append(out, paint.NewLine(w, "").Put(s, part).String())
 	}
 	return out
 }

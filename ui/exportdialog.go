@@ -248,9 +248,9 @@ func (x *exporting) command(m *Model) string {
 		return noCommand + "what is shown is known here only"
 	}
 	if x.of.kind == execution {
-		return m.command("export", append(flags, "--execution", x.of.id))
+		return m.readingCommand("export", append(flags, "--execution", x.of.id))
 	}
-	return m.command("export", flags, x.of.id)
+	return m.readingCommand("export", flags, x.of.id)
 }
 
 // write reads what is asked for and writes the file as a whole, or not at all.

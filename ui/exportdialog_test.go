@@ -82,3 +82,14 @@ func TestExportScreens(t *testing.T) {
 		})
 	}
 }
+
+// An export reads: the command for it arms no writing, which a foreign file would
+// need and a session file of another program refuses.
+func TestTheCommandOfAnExportOnlyReads(t *testing.T) {
+	d := open(t, forked(t), 160, 40)
+	d.m.info.Ours, d.m.info.Backend, d.m.info.Path, d.m.info.Locator = false, "sqlite", "/srv/x.db", "/srv/x.db"
+	d.press("2", "e").advance(grace).asks("Export").shows("treering -s /srv/x.db export --format json").press("esc")
+	if c := d.m.command("append", nil, "x"); c != "treering -s /srv/x.db --rw append x" {
+		t.Errorf("a command that writes is %s", c)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"treering/internal/testfiles"
+	"treering/store"
 	"treering/store/locate"
 )
 
@@ -151,4 +152,41 @@ func TestFalseForks(t *testing.T) {
 		t.Errorf("%d rows have branches", n)
 	}
 	d.press("2", "/").typed("forks()").shows("1 of 7").press("esc")
+}
+
+// Where there is no room for the number of branches the title has it: the lanes tell
+// of the fork as well, and an end mark alone tells nothing.
+func TestNarrowRowsGiveTheirTitlesTheRoom(t *testing.T) {
+	d := openWith(t, nestedForks(t, 60), config{}, 80, 24)
+	d.press("2", "G", "g").press("j", "j", "j", "j", "j", "j", "j", "j", "j", "j", "j", "j")
+	for _, row := range strings.Split(d.text(), "\n") {
+		if strings.HasSuffix(strings.TrimRight(row, " "), "… …") {
+			t.Errorf("%q", row)
+		}
+	}
+	d.shows("  2 branches") // where there is room
+}
+
+// nestedForks is a session in which every fork begins on a branch of the one before.
+func nestedForks(t *testing.T, deep int) *locate.Opened {
+	t.Helper()
+	o := openMemory(t)
+	_, err := o.Trees.CreateSession(t.Context(), "forks", "session", nil)
+	must(t, err)
+	add := func(id, parent string) {
+		n := store.Node{ID: id, Kind: "run", Data: store.ObjectOf(store.Member{Key: "title", Value: store.Quote("step " + id + " of it")})}
+		if parent != "" {
+			n.ParentID = &parent
+		}
+		must(t, o.Trees.Append(t.Context(), "forks", n))
+	}
+	parent := "000"
+	add(parent, "")
+	for i := range deep {
+		a, b := fmt.Sprintf("%03da", i), fmt.Sprintf("%03db", i)
+		add(b, parent)
+		add(a, parent)
+		parent = a
+	}
+	return o
 }

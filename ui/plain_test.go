@@ -87,6 +87,17 @@ func TestPlainWrites(t *testing.T) {
 	}
 }
 
+// In a text "enter" goes on with what is there, as an empty line does.
+func TestPlainEnterKeepsWhatIsThere(t *testing.T) {
+	o := untold(seeded(t))
+	plainly(t, o, "LANG=C.UTF-8", "2", "last", "append", `{"title":"kept"}`, "enter", "enter", "y")
+	page, err := o.Trees.ListNodes(t.Context(), "example", store.PageRequest{})
+	must(t, err)
+	if n := page.Items[0]; n.Kind == "enter" || string(n.Data) != `{"title":"kept"}` {
+		t.Errorf("appended: %+v", n)
+	}
+}
+
 // Every intent can be asked for by its name from any pane, and is answered.
 func TestPlainAnswersEveryIntent(t *testing.T) {
 	for _, it := range intents() {

@@ -26,7 +26,7 @@ filter TEXT: narrow the navigator; filter alone: all again
 goto ID: to a session, an execution or a node of this session
 commands: the name of every command
 NAME 5: a command five times; keys count too, as j or ctrl+d
-esc: out of a question or a text; tab, shift+tab: to another of several texts
+esc: out of a question or a text; tab, shift+tab: to another of several texts; enter, or an empty line: as it is
 quit, or the end of the input: leave`
 
 // line does what one line of the input says.
@@ -73,6 +73,8 @@ func (p *plainRun) fill(text string) {
 	case "esc", "tab", "shift+tab":
 		p.press(key)
 		return
+	case "enter":
+		text = ""
 	}
 	if text != "" { // an empty line keeps what is there
 		p.clear()

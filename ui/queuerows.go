@@ -157,8 +157,8 @@ func (q *queuesPane) tabLine(m *Model, w int) string {
 	case q.of != "":
 		all := term.Lit("whole store: " +
 			m.counts.total(func(c store.Counts) int64 { return c.Outbox }) + " outbox, " +
-			m.counts.total(func(c store.Counts) int64 { return c.Spawns }) + " spawns, " +
-			m.counts.total(func(c store.Counts) int64 { return c.Timers }) + " timers")
+			m.counts.counted(func(c store.Counts) int64 { return c.Spawns }, "spawn", "spawns") + ", " +
+			m.counts.counted(func(c store.Counts) int64 { return c.Timers }, "timer", "timers"))
 		if l.Left() >= all.Width()+3 {
 			l.To(w-all.Width()-1).Put(m.theme.Dim, all)
 		}

@@ -168,6 +168,14 @@ func (c *countsState) total(of func(store.Counts) int64) string {
 	return "?"
 }
 
+// counted is a total with its noun.
+func (c *countsState) counted(of func(store.Counts) int64, one, many string) string {
+	if c.known && of(c.counts) == 1 {
+		return "1 " + one
+	}
+	return c.total(of) + " " + many
+}
+
 // summed is how many executions there are.
 func (c *countsState) summed() string {
 	return countText(int(c.counts.Executions), "execution", "executions").String()

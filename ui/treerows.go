@@ -114,10 +114,11 @@ func (t *treePane) emptyLines(m *Model, w int) []string {
 }
 
 // kindColumn is where titles begin behind a node's mark; minTitle is what a title
-// keeps beside a note.
+// keeps beside a note, and minBranches the least of a number of branches that is worth showing.
 const (
-	kindColumn = 7
-	minTitle   = 12
+	kindColumn  = 7
+	minTitle    = 12
+	minBranches = 6
 )
 
 func (t *treePane) nodeRow(m *Model, i int, r treeview.Ref, w int, look look) string {
@@ -135,7 +136,7 @@ func (t *treePane) nodeRow(m *Model, i int, r treeview.Ref, w int, look look) st
 	// What a fold hides and what is odd about a node is said first, the title has
 	// the rest.
 	note, names := flat.Note(i, m.theme.Tree, m.term), t.tags(m, r)
-	if x.Forked(r) {
+	if x.Forked(r) && l.Left() >= minTitle+minBranches { // the lanes tell it as well
 		note = term.Spaces(2).Plus(branches(x, r), note)
 	}
 	if t.told.flag(r, outlineFailed) && !strings.HasPrefix(x.Title(r), "! ") {
