@@ -2,8 +2,10 @@ package store
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -182,6 +184,28 @@ type Event struct {
 // members that this type does not know.
 func (e *Event) Bare() bool {
 	return e.members == nil && e.CreatedTime.IsNull() && e.ReceivedTime.IsNull()
+}
+
+// Created is when the event was made, where it says so: ISO 8601 text, in UTC where
+// that names no zone, or epoch seconds. ok is false for anything else.
+func (e *Event) Created() (at time.Time, ok bool) {
+	if s, ok := e.CreatedTime.Float64(); ok {
+		if math.IsNaN(s) || s < -62135596800 || s >= 253402300800 { // the years 1 to 9999
+			return time.Time{}, false
+		}
+		whole := math.Floor(s)
+		return time.Unix(int64(whole), int64((s-whole)*1e9)), true
+	}
+	s, ok := e.CreatedTime.Text()
+	if !ok {
+		return time.Time{}, false
+	}
+	for _, layout := range [...]string{time.RFC3339, "2006-01-02T15:04:05.999999999"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
 }
 
 // NewEvent returns an event with a fresh id and no data where data is absent.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -265,6 +266,31 @@ func TestADecodedExecutionChangesWhatWasChanged(t *testing.T) {
 		got, err := e.Clone().Encode(8)
 		if err != nil || got != c.want {
 			t.Errorf("%s: %s becomes\n%s, %v, want\n%s", c.name, c.blob, got, err, c.want)
+		}
+	}
+}
+
+func TestWhenAnEventWasMade(t *testing.T) {
+	noon := time.Date(2026, 12, 1, 12, 0, 0, 250_000_000, time.UTC)
+	for _, c := range []struct {
+		written store.JSON
+		want    time.Time
+		ok      bool
+	}{
+		{store.Quote("2026-12-01T12:00:00.25Z"), noon, true},
+		{store.Quote("2026-12-01T13:00:00.250+01:00"), noon, true},
+		{store.Quote("2026-12-01T12:00:00.250000"), noon, true},
+		{"1796126400.25", noon, true},
+		{store.Null, time.Time{}, false},
+		{"", time.Time{}, false},
+		{store.Quote("soon"), time.Time{}, false},
+		{"NaN", time.Time{}, false},
+		{"1e300", time.Time{}, false},
+		{"{}", time.Time{}, false},
+	} {
+		ev := store.Event{CreatedTime: c.written}
+		if got, ok := ev.Created(); ok != c.ok || !got.Equal(c.want) {
+			t.Errorf("%s: %v, %v; want %v, %v", c.written, got, ok, c.want, c.ok)
 		}
 	}
 }

@@ -27,6 +27,7 @@ const (
 	LostTimer      Kind = "lost-timer"      // a timer of an execution that is not there, or has ended
 	Undeliverable  Kind = "undeliverable"   // an outbox entry to an execution that is not there, or has ended
 	AlreadyHandled Kind = "already-handled" // an outbox entry that its target has processed
+	Undrained      Kind = "undrained"       // an outbox entry that was made long ago and nobody takes
 	LostSpawn      Kind = "lost-spawn"      // a spawn by an execution that is not there
 	AlreadySpawned Kind = "already-spawned" // a spawn whose child is there
 )

@@ -216,3 +216,38 @@ func TestALongChain(t *testing.T) {
 	c := &checker{func(f Finding) error { return fmt.Errorf("%+v", f) }, &Report{}}
 	must(t, c.shape("s", ids, parents, at))
 }
+
+// Entries that say when they were made are called undrained once they waited for long,
+// unless their target is suspended.
+func TestEntriesThatNobodyTakes(t *testing.T) {
+	ctx, es := t.Context(), executionsIn(t)
+	made := func(kind string, when store.JSON) store.Event {
+		ev := store.NewEvent(kind, "")
+		ev.CreatedTime = when
+		return ev
+	}
+	for _, c := range []store.Commit{
+		{Execution: exe("asleep", store.Suspended, nil)},
+		{
+			Execution: exe("runs", store.Running, nil),
+			Emits: []store.Emit{
+				{TargetID: text("runs"), Event: made("Old", "100.5")}, {TargetID: text("runs"), Event: made("Young", "941")},
+				{TargetID: text("runs"), Event: made("Ageless", store.Null)}, {TargetID: text("asleep"), Event: made("Held", "100")},
+				{Event: made("ToNobody", store.Quote("1970-01-01T00:00:10Z"))},
+			},
+		},
+	} {
+		_, err := es.Commit(ctx, c)
+		must(t, err)
+	}
+	_, got := findings(t, func(r *Report, visit func(Finding) error) error {
+		return Executions(ctx, es, Options{Now: at(1000)}, r, visit)
+	})
+	want := []string{
+		`warning undrained outbox/1 : Old was made 14m59s ago: nobody drains`,
+		`warning undrained outbox/5 : ToNobody was made 16m30s ago: nobody drains`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -15,8 +15,9 @@ import (
 type Options struct {
 	// Now is the time that timers are compared with; the zero time means the present.
 	Now time.Time
-	// Grace is how long a timer may be due before it is called overdue. 0 means a
-	// minute: sweepers come round every few seconds.
+	// Grace is how long an outbox entry may wait to be taken, and how long a timer may
+	// be due, before nobody seems to care. 0 means a minute: workers come round every
+	// few seconds.
 	Grace time.Duration
 	// Quick leaves out the trace rings, which are the most of a store.
 	Quick bool
@@ -230,7 +231,7 @@ func (c *executions) outbox(ctx context.Context) error {
 			return c.bad("outbox", seq, "", e.Bad)
 		}
 		if e.TargetID == nil {
-			return nil
+			return c.undrained(e)
 		}
 		wrong, err := c.target(ctx, *e.TargetID)
 		if err != nil {
@@ -246,8 +247,21 @@ func (c *executions) outbox(ctx context.Context) error {
 		if handled && e.Event.ID != "" {
 			return c.found(Finding{AlreadyHandled, Warning, "outbox", seq, "", fmt.Sprintf("%s was handled by %q already: it waits only to be acknowledged", e.Event.Kind, *e.TargetID)})
 		}
-		return nil
+		if c.all[*e.TargetID].status.Is(store.Suspended) {
+			return nil // it has to wait
+		}
+		return c.undrained(e)
 	})
+}
+
+// undrained finds entries that could have been taken for long, where they say when they
+// were made.
+func (c *executions) undrained(e store.OutboxEntry) error {
+	at, known := e.Event.Created()
+	if by := c.o.Now.Sub(at); known && by > c.o.Grace {
+		return c.found(Finding{Undrained, Warning, "outbox", seqText(e.Seq), "", fmt.Sprintf("%s was made %s ago: nobody drains", e.Event.Kind, span(by.Seconds()))})
+	}
+	return nil
 }
 
 func (c *executions) spawns(ctx context.Context) error {
