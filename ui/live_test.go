@@ -10,7 +10,10 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"treering/internal/demo"
+	"treering/internal/term"
 	"treering/store"
 	"treering/store/locate"
 	"treering/store/memory"
@@ -184,6 +187,42 @@ func TestGapsLateStepsAndStepsThatAreGoneAreRows(t *testing.T) {
 		t.Fatal("not purged")
 	}
 	f.told().shows("gone", "gone: it is not in the store any more")
+}
+
+// A click on the line above the steps goes to the step that the column stands for.
+func TestClickingTheScrubber(t *testing.T) {
+	d := openFile(t, "harel-shop.db", locate.Options{}, 120, 40).press("J").typed("order-long").press("enter", "5")
+	head := -1
+	lines := strings.Split(d.text(), "\n")
+	for y, line := range lines {
+		if strings.Contains(line, "by state") {
+			head = y
+		}
+	}
+	if head < 0 {
+		t.Fatalf("there is no scrubber:\n%s", d.text())
+	}
+	from := strings.Index(lines[head], "│")
+	x := 1
+	if from >= 0 {
+		x = term.StyledWidth(lines[head][:from]) + 2
+	}
+	cells := d.m.trace.scrub.cells
+	for _, c := range []struct {
+		cell     int
+		from, to int64
+	}{{0, 250, 251 + 200/int64(cells)}, {cells / 2, 348, 352 + 200/int64(cells)}, {cells - 1, 449 - 200/int64(cells), 449}} {
+		d.send(tea.MouseClickMsg{X: x + c.cell, Y: head, Button: tea.MouseLeft})
+		if at := d.m.trace.at; at < c.from || at > c.to {
+			t.Errorf("cell %d of %d is step %d, want %d to %d", c.cell, cells, at, c.from, c.to)
+		}
+		d.focusedOn(layout.Trace)
+	}
+	was := d.m.trace.at
+	d.send(tea.MouseClickMsg{X: x + cells + 2, Y: head, Button: tea.MouseLeft})
+	if d.m.trace.at != was {
+		t.Error("a click behind it moved")
+	}
 }
 
 func TestScrubbingByChanges(t *testing.T) {

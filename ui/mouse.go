@@ -90,6 +90,8 @@ func (m *Model) click(at tea.Mouse) tea.Cmd {
 				cmds = append(cmds, m.queues.turnTo(m, tab))
 			}
 		}
+	case p == layout.Trace && row > 0 && row == m.trace.head && m.trace.scrub.cells > 0:
+		cmds = append(cmds, m.trace.scrub.click(m, x))
 	case row > 0:
 		cmds = append(cmds, m.clickRow(p, row-1, x, line))
 	}

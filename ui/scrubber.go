@@ -25,6 +25,7 @@ type scrubber struct {
 	key     []string // of the context, whose changes are marked; none: the state's
 	changed []bool   // by row
 	values  map[int64]store.JSON
+	cells   int // how many were drawn last; 0: the line is not there
 }
 
 // measure finds out where something changed.
@@ -92,6 +93,7 @@ func (s *scrubber) line(m *Model, w int) string {
 	}
 	n := len(t.rows)
 	cells = min(cells, n)
+	s.cells = cells
 	at := -1
 	for i := range t.rows {
 		if sp := t.rows[i].Span(); sp.First <= t.at && t.at <= sp.Last {
@@ -111,6 +113,33 @@ func (s *scrubber) line(m *Model, w int) string {
 		l.To(w-1-tail.Width()).Put(m.theme.Dim, tail)
 	}
 	return l.String()
+}
+
+// click goes to the step that a column of the line stands for: of several the first at
+// which something changed, else the first that is listed.
+func (s *scrubber) click(m *Model, x int) tea.Cmd {
+	t := &m.trace
+	c := x - 1 // behind the gap
+	if c < 0 || c >= s.cells {
+		return nil
+	}
+	n, to := len(t.rows), int64(-1)
+	for i := c * n / s.cells; i < max((c+1)*n/s.cells, c*n/s.cells+1); i++ {
+		if t.rowOf(t.rows[i].Index) < 0 {
+			continue // the filter leaves it out
+		}
+		if s.changed[i] {
+			return t.goTo(m, t.rows[i].Index)
+		}
+		if to < 0 {
+			to = t.rows[i].Index
+		}
+	}
+	if to < 0 {
+		m.refused("that step is not listed; " + m.keyFor("back") + " clears the filter")
+		return nil
+	}
+	return t.goTo(m, to)
 }
 
 // cell is what some rows look like from afar.

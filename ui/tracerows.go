@@ -41,6 +41,7 @@ func (t *tracePane) draw(m *Model, w, h int, focused bool) []string {
 	if m.member != "" {
 		out = t.bar.lines(m, w, h, sifted(len(t.steps), len(t.all), t.noTime))
 	}
+	t.scrub.cells = 0
 	if !m.plain && h-len(out) >= scrubbedHeight && t.known && t.err == nil && len(t.rows) > 1 {
 		out = append(out, t.scrub.line(m, w))
 	}
