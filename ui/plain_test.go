@@ -12,6 +12,7 @@ import (
 
 	"github.com/charmbracelet/x/exp/golden"
 
+	"treering/internal/demo"
 	"treering/store"
 	"treering/store/locate"
 )
@@ -64,6 +65,25 @@ func TestPlainExplainsItself(t *testing.T) {
 	}
 	if strings.Contains(out, "zoom:") {
 		t.Error("what is for a screen is explained")
+	}
+}
+
+// A story goes on by enter, or by an empty line, and other lines take part in it.
+func TestPlainTellsAStory(t *testing.T) {
+	o := untold(openMemory(t))
+	sys := demo.NewSystem(o.Executions, o.Trees, demo.SystemOptions{Seed: 1})
+	t.Cleanup(sys.Close)
+	sys.Pause()
+	var out bytes.Buffer
+	err := RunPlain(t.Context(), Options{
+		Opened: o, Input: strings.NewReader("help\nenter\n\nup\nnext\n"), Output: &out, Env: []string{"LANG=C.UTF-8"}, Zone: time.UTC,
+		Now: func() time.Time { return noon }, Driver: sys, Story: tale{demo.NewStory(o.Executions, o.Trees, sys)},
+	})
+	must(t, err)
+	for _, want := range []string{"1/15 A session is a tree", "an empty line: the next scene", "2/15 Each step", "3/15 Two ideas", "4/15 "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not written:\n%s", want, out.String())
+		}
 	}
 }
 

@@ -49,6 +49,8 @@ func (p *plainRun) line(l typedLine) {
 		p.press(answerKey(m.dialog, word))
 	case m.overlay != nil:
 		p.press(word)
+	case m.telling() && rest == "" && (word == "" || word == "enter" || word == "next"):
+		p.do(m.turnPage)
 	case word == "":
 		p.again()
 	default:
@@ -220,6 +222,9 @@ func (p *plainRun) commands() {
 
 // help writes what every command does, and which cannot be used now.
 func (p *plainRun) help() {
+	if p.e.m.telling() {
+		p.say("enter, next, or an empty line: the next scene of the story")
+	}
 	for line := range strings.SplitSeq(ownCommands, "\n") {
 		p.say(line)
 	}

@@ -73,7 +73,7 @@ func (m *Model) tell(scene Scene, err error) tea.Cmd {
 	s.scene = scene
 	m.unsay()
 	if m.plain {
-		m.say(s.caption())
+		m.say(s.caption() + "  enter: next")
 	}
 	m.detail.release()
 	switch {
