@@ -356,7 +356,7 @@ func TestRelativeTimesChangeByThemselvesAndIdleIsIdle(t *testing.T) {
 func TestQueuesSayWhatBecameOfTheirTargets(t *testing.T) {
 	ctx := context.Background()
 	o := seeded(t)
-	d := open(t, o, 140, 30).press("l", "6").shows("whole store: 2 outbox, 1 spawns, 3 timers").press("w", "h")
+	d := open(t, o, 140, 30).press("l", "6").shows("whole store: 2 outbox, 1 spawn, 3 timers").press("w", "h")
 	d.shows("whole store", "Audit", "to order-2  SUSPENDED", "to nobody", "seen <1m")
 	d.advance(121 * time.Second).shows("seen 2m")
 	exe, err := o.Executions.Load(ctx, "order-2")

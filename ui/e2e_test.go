@@ -58,7 +58,7 @@ func shell(t *testing.T, w, h int, command string) *terminal {
 	})
 	tm := &terminal{t, filepath.Join(dir, "tmux")}
 	script := fmt.Sprintf("before=$(stty -g); %s; code=$?; test \"$before\" = \"$(stty -g)\" && echo ENDED $code sane || echo ENDED $code broken; cat", command)
-	tm.tmux("-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(w), "-y", fmt.Sprint(h), "env", "TERM=screen-256color", "LC_ALL=C.UTF-8", "sh", "-c", script)
+	tm.tmux(append([]string{"-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(w), "-y", fmt.Sprint(h)}, append(apart(dir), "sh", "-c", script)...)...)
 	t.Cleanup(func() {
 		if err := exec.Command("tmux", "-S", tm.socket, "kill-server").Run(); err != nil {
 			var exit *exec.ExitError
@@ -68,6 +68,15 @@ func shell(t *testing.T, w, h int, command string) *terminal {
 		}
 	})
 	return tm
+}
+
+// apart starts a command of env's that knows nothing of who runs the tests, and leaves
+// nothing among what that user's own explorer remembers.
+func apart(home string) []string {
+	return []string{
+		"env", "-u", "TREERING_STORE", "TERM=screen-256color", "LC_ALL=C.UTF-8", "HOME=" + home,
+		"XDG_STATE_HOME=" + filepath.Join(home, "state"), "XDG_CONFIG_HOME=" + filepath.Join(home, "config"), "XDG_DATA_HOME=" + filepath.Join(home, "data"),
+	}
 }
 
 func (tm *terminal) tmux(args ...string) string {
@@ -240,7 +249,7 @@ func TestInATerminal(t *testing.T) {
 		path := testfiles.Copy(t, "harel-shop.db")
 		tm := shell(t, 80, 24, "true")
 		tm.waits("ENDED")
-		tm.tmux("respawn-pane", "-k", "env", "TERM=screen-256color", "LC_ALL=C.UTF-8", bin, path)
+		tm.tmux(append([]string{"respawn-pane", "-k"}, append(apart(filepath.Dir(tm.socket)), bin, path)...)...)
 		tm.waits("order-0000")
 		tm.keys("C-z")
 		tm.waits("no shell is here", "order-0000")
