@@ -85,7 +85,7 @@ func openAppend(m *Model, _ string) tea.Cmd {
 		title: term.Lit("Append a node"), verb: "append it",
 		fields: []*formField{
 			{label: "data", input: f.data, empty: string(store.EmptyObject), fault: f.fault},
-			{label: "kind", input: f.kind, suggest: f.suggestKind},
+			{label: "kind", input: f.kind, offered: f.kind.Text(), suggest: f.suggestKind},
 			{label: "id", input: f.id, empty: f.node.ID, optional: true},
 		},
 		effect: f.effect, command: f.command, invalid: f.invalid, look: f.look(), guard: f.guard, write: f.write,

@@ -118,6 +118,9 @@ type formField struct {
 	input    input
 	empty    string // what an empty field stands for
 	optional bool   // enter goes past it
+	// offered is a text that stands in a line when the form opens, as a choice that most
+	// would make: what is typed at its end replaces it.
+	offered string
 	// suggest is the text that what is typed may be the beginning of; nil: there is none.
 	suggest func(typed string) string
 	// fault is the byte at which an area's text is wrong; nil: nowhere.
@@ -138,6 +141,12 @@ func (f *formField) text() string {
 		return f.empty
 	}
 	return f.input.Text()
+}
+
+// untouched reports whether a line still says what it offers.
+func (f *formField) untouched() bool {
+	line, is := f.input.(*field.Field)
+	return is && f.offered != "" && line.Text() == f.offered && line.AtEnd()
 }
 
 // suggested is what would complete the field: the cursor is at the end of some text
@@ -435,7 +444,11 @@ func (d *dialog) paste(m *Model, text string) tea.Cmd {
 
 // typed adds a text to the field being edited.
 func (d *dialog) typed(m *Model, text string) tea.Cmd {
-	in := d.fields[d.at].input
+	f := d.fields[d.at]
+	in := f.input
+	if line, is := in.(*field.Field); is && f.untouched() {
+		line.Set("")
+	}
 	if in.Insert(text) {
 		return d.edited(m)
 	}

@@ -251,6 +251,9 @@ func (d *dialog) editedLines(m *Model, f *formField, room int) (out []dialogLine
 		shown, x := f.input.(*field.Field).As(m.term).View(room - 1)
 		l := begin(shown)
 		l.label = label
+		if f.untouched() {
+			l.textStyle = m.theme.Dim
+		}
 		if rest, ok := f.suggested(); ok {
 			l.ghost = m.term.SanitiseN(rest, room)
 		}

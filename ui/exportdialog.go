@@ -115,8 +115,8 @@ func openExport(m *Model, _ string) tea.Cmd {
 		d.target = append(d.target, row("node", x.node))
 	}
 	d.fields = []*formField{
-		{label: "format", input: x.format, empty: strings.Join(formats, ", "), suggest: beginning(formats)},
-		{label: "scope", input: x.scope, empty: strings.Join(x.scopes(), ", "), suggest: beginning(x.scopes())},
+		{label: "format", input: x.format, offered: "json", empty: strings.Join(formats, ", "), suggest: beginning(formats)},
+		{label: "scope", input: x.scope, offered: scopeAll, empty: strings.Join(x.scopes(), ", "), suggest: beginning(x.scopes())},
 		{label: "file", input: x.file, empty: "a name, or a path"},
 	}
 	d.changed = func(m *Model) tea.Cmd { return x.changed(d) }

@@ -93,3 +93,12 @@ func TestTheCommandOfAnExportOnlyReads(t *testing.T) {
 		t.Errorf("a command that writes is %s", c)
 	}
 }
+
+// What stands in a field as the usual choice is replaced by what is typed, and edited
+// once the cursor was moved.
+func TestAnOfferedTextIsReplaced(t *testing.T) {
+	d := open(t, seeded(t), 100, 30).press("2", "e").asks("Export").settled().shows("›format   json")
+	d.typed("mark").shows("›format   mark").press("tab", "enter").typed("sho").press("tab").shows(" format   markdown", "›scope    shown")
+	d.press("esc").press("j", "a").asks("Append").settled().typed("{}").press("tab").typed("note").shows("›kind     note")
+	d.press("left").typed("s").shows("›kind     notse")
+}

@@ -150,12 +150,12 @@ func openCreate(m *Model, _ string) tea.Cmd {
 	d := &dialog{title: term.Lit("New session"), verb: "create it"}
 	d.fields = []*formField{
 		{label: "name", input: name},
-		{label: "kind", input: kind, suggest: func(typed string) string { return m.seenKind(typed) }},
+		{label: "kind", input: kind, offered: kind.Text(), suggest: func(typed string) string { return m.seenKind(typed) }},
 		{label: "lives", input: ttl, empty: "none: until it is deleted"},
 		{label: "root", input: data, empty: "none: an empty tree; or the data of its root, {…}", optional: true, fault: func() (int, bool) {
 			return check.at, check.at >= 0 && check.rev == data.Rev()
 		}},
-		{label: "its kind", input: rootKind, optional: true},
+		{label: "its kind", input: rootKind, offered: rootKind.Text(), optional: true},
 	}
 	d.changed = func(*Model) tea.Cmd { return checkArea(data, &check, &checking) }
 	lives := func() (*float64, error) {
