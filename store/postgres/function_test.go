@@ -76,8 +76,11 @@ func TestWhereTheFunctionCannotBeHad(t *testing.T) {
 				}
 				must(t, err)
 				if i == 0 && c.after != "" {
-					_, err := db.pool.Exec(t.Context(), c.after)
-					must(t, err)
+					for _, conn := range db.pool.AcquireAllIdle(t.Context()) { // whichever it was made on
+						_, err := conn.Exec(t.Context(), c.after)
+						must(t, err)
+						conn.Release()
+					}
 				}
 			}
 			if exe.Version != 3 {
