@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"treering/internal/term"
+	"treering/store"
 	"treering/ui/keymap"
 )
 
@@ -130,14 +131,18 @@ func aboutStore(m *Model) *overlay {
 		}
 	}
 	in := m.info
+	how, why := m.opened.How()
 	put("locator", in.Locator)
 	put("path", in.Path)
 	if last := len(o.lines) - 1; in.Path != "" && term.KnowsLinks(m.env) && !m.plain {
 		o.lines[last].link = term.FileLink(in.Path)
 	}
 	put("backend", in.Backend)
-	put("open", in.How)
-	put("because", in.Why)
+	put("open", how)
+	put("because", why)
+	if w, ok := m.opened.Watcher.(store.Waiter); ok {
+		put("changes", w.Noticing())
+	}
 	put("journal", in.JournalMode)
 	put("schema", in.SchemaInfo)
 	for _, s := range in.Sets {

@@ -41,6 +41,7 @@ type Model struct {
 	ts        store.TreeStore      // nil: the store has none
 	transport store.Transport      // nil: the store holds none
 	info      locate.Info
+	opened    *locate.Opened // asked only for what it tells without I/O
 	env       []string
 	clock     func() time.Time
 	after     func(time.Duration, func() tea.Msg) tea.Cmd // runs something later
@@ -143,7 +144,7 @@ type config struct {
 
 func newModel(ctx context.Context, c config) *Model {
 	m := &Model{
-		ctx: ctx, es: c.opened.Executions, ts: c.opened.Trees, transport: c.opened.Transport, info: c.opened.Info,
+		ctx: ctx, es: c.opened.Executions, ts: c.opened.Trees, transport: c.opened.Transport, info: c.opened.Info, opened: c.opened,
 		env: c.env, clock: c.now, zone: c.zone, ascii: c.ascii, feed: c.feed,
 		theme: paint.New(c.scheme, c.ascii), scheme: c.scheme, asks: c.asks, term: term.Profile{ASCII: c.ascii},
 		focus: layout.Navigator, lower: layout.Detail,

@@ -11,16 +11,13 @@ import (
 
 // openPostgres opens a store on PostgreSQL by its URL, t.url.
 func openPostgres(ctx context.Context, t target, o Options) (*Opened, error) {
-	po := postgres.Options{URL: t.url, Prefix: o.Prefix, Survey: o.Survey, ReadWrite: o.ReadWrite && !o.ReadOnly, Announce: o.Adding}
-	po.Create = o.Create && po.ReadWrite
-	why := ""
-	db, err := postgres.Open(ctx, po)
-	var nothing *postgres.NothingError
-	if errors.As(err, &nothing) && o.Create && !nothing.OtherTree {
-		// Nothing is there, so nothing of anybody's is changed.
-		po.ReadWrite, po.Create, po.Announce, why = true, true, nil, "it was made just now"
-		db, err = postgres.Open(ctx, po)
+	write, err := armed(t, o)
+	if err != nil {
+		return nil, err
 	}
+	db, err := postgres.Open(ctx, postgres.Options{
+		URL: t.url, Prefix: o.Prefix, Survey: o.Survey, ReadWrite: write, Create: o.Create, Announce: o.Adding,
+	})
 	if err != nil {
 		return nil, postgresError(t, err)
 	}
@@ -28,7 +25,7 @@ func openPostgres(ctx context.Context, t target, o Options) (*Opened, error) {
 	layout := db.Layout()
 	opened := &Opened{Executions: db.Executions(), Trees: db.Trees(), Watcher: db, Transport: db.Transport(), close: db.Close}
 	opened.unchosen = set == nil && len(layout.Sets) > 1
-	s := &postgresServer{db: db, o: opened, why: why}
+	s := &postgresServer{db: db, o: opened}
 	opened.server = s
 	opened.Info = Info{
 		Locator: t.shown, Backend: "postgres", Name: db.Name(), Ours: db.Ours(), Writable: db.Writable(),
@@ -86,18 +83,12 @@ func postgresSets(found []postgres.Set, open *postgres.Set) []Set {
 
 // postgresServer is the [server] of an open database.
 type postgresServer struct {
-	db  *postgres.DB
-	o   *Opened
-	why string // "" where the database says
+	db *postgres.DB
+	o  *Opened
 }
 
 // How implements server.
-func (s *postgresServer) How() (how, why string) {
-	if how, why = s.db.How(); s.why != "" && s.db.Writable() {
-		why = s.why
-	}
-	return how, why
-}
+func (s *postgresServer) How() (how, why string) { return s.db.How() }
 
 // Count implements server.
 func (s *postgresServer) Count(ctx context.Context) ([]Set, *int64, error) {

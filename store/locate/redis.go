@@ -3,7 +3,6 @@ package locate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"treering/store"
@@ -12,9 +11,12 @@ import (
 
 // openRedis opens a store on Redis by its URL, t.url.
 func openRedis(ctx context.Context, t target, o Options) (*Opened, error) {
-	ro := redis.Options{URL: t.url, Prefix: o.Prefix, ReadWrite: o.ReadWrite && !o.ReadOnly, WriteOurs: !o.ReadOnly}
-	why := ""
-	if ro.ReadWrite && o.Create {
+	write, err := armed(t, o)
+	if err != nil {
+		return nil, err
+	}
+	ro := redis.Options{URL: t.url, Prefix: o.Prefix, ReadWrite: write}
+	if o.Create {
 		if err := announceRedis(ctx, ro, o); err != nil {
 			return nil, redisError(t, err)
 		}
@@ -27,16 +29,11 @@ func openRedis(ctx context.Context, t target, o Options) (*Opened, error) {
 		ro.Prefix = &several.Sets[0].Prefix
 		db, err = redis.Open(ctx, ro)
 	}
-	if errors.Is(err, store.ErrNotAStore) && o.Create && !ro.Create {
-		// Nothing is there, so nothing of anybody's is changed.
-		ro.ReadWrite, ro.Create, why = true, true, "it was made just now"
-		db, err = redis.Open(ctx, ro)
-	}
 	if err != nil {
 		return nil, redisError(t, err)
 	}
 	opened := &Opened{Watcher: db, close: db.Close}
-	s := &redisServer{db: db, o: opened, writable: db.Writable() && !o.ReadOnly}
+	s := &redisServer{db: db, o: opened}
 	opened.server = s
 	sets, note := db.Sets()
 	if !unchosen && (len(sets) > 0 || ro.Create) {
@@ -53,7 +50,7 @@ func openRedis(ctx context.Context, t target, o Options) (*Opened, error) {
 		opened.Transport = queues
 	}
 	opened.Info = Info{
-		Locator: t.shown, Backend: "redis", Name: nameOf(t.shown), Ours: db.Ours(), Writable: s.writable,
+		Locator: t.shown, Backend: "redis", Name: nameOf(t.shown), Ours: db.Ours(), Writable: db.Writable(),
 		SchemaInfo: db.Server(), TreeTables: opened.Trees != nil, Transport: tables,
 	}
 	if unchosen {
@@ -67,14 +64,13 @@ func openRedis(ctx context.Context, t target, o Options) (*Opened, error) {
 	if db.Replica() {
 		opened.Info.Notes = append(opened.Info.Notes, "the server is a replica: what it shows may be older than its master, and it takes no writes")
 	}
-	s.why = why
 	opened.Info.How, opened.Info.Why = s.How()
 	return opened, nil
 }
 
 // announceRedis tells what somebody else's database is about to get.
 func announceRedis(ctx context.Context, ro redis.Options, o Options) error {
-	ro.ReadWrite, ro.Create, ro.WriteOurs = false, false, false
+	ro.ReadWrite, ro.Create = false, false
 	db, err := redis.Open(ctx, ro)
 	if errors.Is(err, store.ErrNotAStore) {
 		return nil
@@ -130,30 +126,12 @@ func nameOf(shown string) string {
 
 // redisServer is what an open store on Redis tells of itself.
 type redisServer struct {
-	db       *redis.DB
-	o        *Opened
-	writable bool
-	why      string
+	db *redis.DB
+	o  *Opened
 }
 
-// How says how and why it is open.
-func (s *redisServer) How() (how, why string) {
-	how, why = "read-only", "no writing was asked for"
-	switch {
-	case s.writable && s.why != "":
-		how, why = "read-write", s.why
-	case s.writable && s.o.Info.Ours:
-		how, why = "read-write", "it was made by treering"
-	case s.writable:
-		how, why = "read-write", "--rw was given"
-	case s.db.Replica():
-		why = "the server is a replica, which takes no writes"
-	}
-	if since := s.db.Down(); !since.IsZero() {
-		why += fmt.Sprintf("; the server does not answer since %s", since.Format("15:04:05"))
-	}
-	return how, why
-}
+// How implements server.
+func (s *redisServer) How() (how, why string) { return s.db.How() }
 
 // Count counts the executions of the open set and the live sessions.
 func (s *redisServer) Count(ctx context.Context) (sets []Set, sessions *int64, err error) {

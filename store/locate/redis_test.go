@@ -10,8 +10,8 @@ import (
 	"treering/store"
 )
 
-// A Redis server is opened as a file is: nothing is made by looking, what treering made
-// is open for writing, what others made only on request, and no password is shown.
+// Nothing is made on a Redis server by looking, nothing is written unless that was asked
+// for, and no password is shown.
 func TestOpenRedis(t *testing.T) {
 	m := miniredis.RunT(t)
 	m.RequireAuth("hush")
@@ -35,7 +35,12 @@ func TestOpenRedis(t *testing.T) {
 	if keys := m.Keys(); len(keys) != 0 {
 		t.Errorf("made by looking: %q", keys)
 	}
-	made, err := open(Options{Create: true})
+	for _, o := range []Options{{Create: true}, {Create: true, ReadWrite: true, ReadOnly: true}} {
+		if _, err := open(o); !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "--rw --create") || len(m.Keys()) != 0 {
+			t.Errorf("made without --rw, %+v: %v", o, err)
+		}
+	}
+	made, err := open(Options{Create: true, ReadWrite: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,10 +55,13 @@ func TestOpenRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := again.Info
-	if !i.Ours || !i.Writable || again.Trees == nil || len(i.Sets) != 1 || *i.Sets[0].Executions != 1 || *i.Sessions != 0 || strings.Contains(i.Locator+i.Name, "hush") {
+	if !i.Ours || i.Writable || again.Trees == nil || len(i.Sets) != 1 || *i.Sets[0].Executions != 1 || *i.Sessions != 0 || strings.Contains(i.Locator+i.Name, "hush") {
 		t.Errorf("our own store: %+v", i)
 	}
-	if reading, err := open(Options{ReadOnly: true}); err != nil || reading.Info.Writable {
+	if err := again.Executions.Save(t.Context(), &store.Execution{ID: "f"}); !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "--rw") {
+		t.Errorf("our own store was written to unasked: %v", err)
+	}
+	if reading, err := open(Options{ReadWrite: true, ReadOnly: true}); err != nil || reading.Info.Writable {
 		t.Errorf("for reading only: %v", err)
 	}
 	m.Del("treering:store")

@@ -23,9 +23,9 @@ func openRqlite(ctx context.Context, t target, o Options) (*Opened, error) {
 	if address.HasUser && !address.HasPassword {
 		address.Password = os.Getenv(rqlitePassword)
 	}
-	write := o.ReadWrite && !o.ReadOnly
-	if o.Create && !write {
-		return nil, &LocatorError{t.shown, "tables are made on a server with --rw --create only", store.ErrReadOnly}
+	write, err := armed(t, o)
+	if err != nil {
+		return nil, err
 	}
 	db, err := rqlite.Open(ctx, rqlite.Options{
 		Address: address, ReadWrite: write, Create: o.Create, Adding: o.Adding, Survey: o.Survey, Prefix: o.Prefix, Browse: true,

@@ -3,6 +3,8 @@ package locate
 import (
 	"context"
 	"errors"
+
+	"treering/store"
 )
 
 // server is what an open store on a server tells of itself.
@@ -12,6 +14,17 @@ type server interface {
 	// Count counts the executions of every set and the live sessions; sessions is nil
 	// where there are no tables for them.
 	Count(ctx context.Context) (sets []Set, sessions *int64, err error)
+}
+
+// armed reports whether a server is opened for writing, which is never done unasked:
+// others may work on it, whoever has made what is there. Nor is anything made there
+// without that.
+func armed(t target, o Options) (write bool, err error) {
+	write = o.ReadWrite && !o.ReadOnly
+	if o.Create && !write {
+		return false, &LocatorError{t.shown, "a store is made on a server by what writes, with --rw --create", store.ErrReadOnly}
+	}
+	return write, nil
 }
 
 // withoutSecrets is an error that says what err says with the credentials of the

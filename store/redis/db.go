@@ -24,8 +24,6 @@ type Options struct {
 	Prefix *string
 	// ReadWrite arms writing. Nothing is ever written without it.
 	ReadWrite bool
-	// WriteOurs arms it too where treering has made the store.
-	WriteOurs bool
 	// Create, with ReadWrite, makes what is there a store of both contracts.
 	Create bool
 	// TraceMax is the length of trace rings: nil the default, 0 unbounded.
@@ -57,6 +55,7 @@ func (e *AmbiguousSetError) Error() string {
 // DB is a connected server with the stores that it holds.
 type DB struct {
 	opts   Options
+	asked  bool // writing was asked for, whether or not it can be had
 	at     address
 	addr   string // for people, without credentials
 	client goredis.UniversalClient
@@ -89,7 +88,8 @@ type server struct {
 }
 
 // Open connects and finds out what is there. Without ReadWrite nothing is written, and
-// only commands are sent that read.
+// only commands are sent that read. A replica is opened for reading whatever was asked
+// for.
 //
 // The errors are an *[AddressError], a *[ServerError], an *[AmbiguousSetError],
 // [store.ErrNotAStore] where neither executions nor session trees are there, and a
@@ -129,15 +129,13 @@ func (d *DB) open(ctx context.Context, traceMax int) error {
 			return err
 		}
 	}
-	if d.server.replica && d.opts.ReadWrite {
-		return &ServerError{Addr: d.addr, Reason: "it is a replica, which takes no writes; name the master in the locator", Kind: store.ErrReadOnly, Err: store.ErrReadOnly}
+	d.asked = d.opts.ReadWrite
+	if d.server.replica {
+		d.opts.ReadWrite = false
 	}
 	prefix, err := d.detect(ctx)
 	if err != nil {
 		return err
-	}
-	if d.ours && d.opts.WriteOurs && !d.server.replica {
-		d.opts.ReadWrite = true
 	}
 	scope := fmt.Sprintf("redis %s %d", at(d.at), d.at.db)
 	d.executions = &executions{db: d, keys: keysOf(prefix), traceMax: traceMax, scope: scope + " " + prefix}
@@ -222,9 +220,29 @@ func (d *DB) writable(ctx context.Context) error {
 		return err
 	}
 	if !d.opts.ReadWrite {
-		return &ServerError{Addr: d.addr, Reason: "it is open for reading only; open it with --rw to write", Kind: store.ErrReadOnly, Err: store.ErrReadOnly}
+		_, why := d.How()
+		if !d.asked {
+			why = "it is open for reading only; open it with --rw to write"
+		}
+		return &ServerError{Addr: d.addr, Reason: why, Kind: store.ErrReadOnly, Err: store.ErrReadOnly}
 	}
 	return nil
+}
+
+// How says how and why it is open as it is. It asks the server nothing.
+func (d *DB) How() (how, why string) {
+	switch {
+	case d.opts.ReadWrite:
+		how, why = "read-write", "writing was asked for"
+	case d.server.replica:
+		how, why = "read-only", "the server is a replica, which takes no writes; the locator of its master opens it for writing"
+	default:
+		how, why = "read-only", "no writing was asked for"
+	}
+	if since := d.Down(); !since.IsZero() {
+		why += fmt.Sprintf("; the server does not answer since %s", since.Format(time.TimeOnly))
+	}
+	return how, why
 }
 
 // open says whether the gate is.

@@ -62,7 +62,7 @@ func (d *DB) detect(ctx context.Context) (prefix string, err error) {
 		return prefix, d.make(ctx, prefix)
 	}
 	if len(d.sets) == 0 && !d.hasTrees {
-		err = &ServerError{Addr: d.addr, Reason: "there are neither executions nor session trees in it; --create makes a store there, and --prefix opens a set of execution keys that has none yet", Kind: store.ErrNotAStore, Err: store.ErrNotAStore}
+		err = &ServerError{Addr: d.addr, Reason: "there are neither executions nor session trees in it; --rw --create makes a store there, and --prefix opens a set of execution keys that has none yet", Kind: store.ErrNotAStore, Err: store.ErrNotAStore}
 	}
 	return prefix, err
 }

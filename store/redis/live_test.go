@@ -178,12 +178,16 @@ func TestPrefixes(t *testing.T) {
 			t.Errorf("prefix %q was taken", bad)
 		}
 	}
-	// A store of ours is open for writing where that is asked for, others are not.
+	// A server is written to where that was asked for, whoever made the store.
 	openNew(t, s.url(4))
-	if mine := open(t, Options{URL: s.url(4), WriteOurs: true}); !mine.Ours() || !mine.Writable() {
-		t.Error("our own store is not open for writing")
-	}
-	if theirs := open(t, Options{URL: s.url(1), Prefix: new("stm"), WriteOurs: true}); theirs.Ours() || theirs.Writable() {
-		t.Error("somebody else's store is open for writing")
+	for at, ours := range map[int]bool{4: true, 1: false} {
+		prefix := DefaultPrefix
+		if !ours {
+			prefix = LegacyPrefix
+		}
+		d := open(t, Options{URL: s.url(at), Prefix: &prefix})
+		if d.Ours() != ours || d.Writable() {
+			t.Errorf("database %d: ours %t, writable %t", at, d.Ours(), d.Writable())
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -86,6 +87,9 @@ func (s *testServer) start(t testing.TB) {
 		"--appendonly", "yes", "--appendfsync", "no", "--save", "", "--loglevel", "warning", "--logfile", filepath.Join(s.dir, "log"),
 	}, s.args...)
 	s.cmd = exec.Command(needServer(t), args...)
+	// No file: what it forks to save and to feed replicas holds it too, so that Wait
+	// returns when nothing writes into the folder any more.
+	s.cmd.Stdout = io.Discard
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
