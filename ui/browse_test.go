@@ -412,3 +412,52 @@ func TestTheActivePathComesFirst(t *testing.T) {
 		t.Errorf("rows %s", got)
 	}
 }
+
+// A file of one session is opened to walk in that session: moving moves there, with no key
+// before it. Where there is a choice the choice comes first.
+func TestOneSessionIsEntered(t *testing.T) {
+	for name, c := range map[string]struct {
+		sessions, executions int
+		want                 layout.Pane
+	}{
+		"one session":               {1, 0, layout.Tree},
+		"two sessions":              {2, 0, layout.Navigator},
+		"a session, an execution":   {1, 1, layout.Navigator},
+		"one execution":             {0, 1, layout.Navigator},
+		"nothing":                   {0, 0, layout.Navigator},
+		"more sessions than a page": {store.DefaultLimit + 1, 0, layout.Navigator},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := openMemory(t)
+			for i := range c.sessions {
+				if _, err := o.Trees.CreateSession(t.Context(), fmt.Sprintf("s%04d", i), "session", nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range c.executions {
+				e := &store.Execution{ID: fmt.Sprintf("e%d", i), DefinitionID: "order", Status: store.Running}
+				if err := o.Executions.Save(t.Context(), e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			d := open(t, o, 80, 24)
+			if d.m.focus != c.want {
+				t.Errorf("the focus is on pane %d, want %d", d.m.focus, c.want)
+			}
+		})
+	}
+
+	o := openMemory(t)
+	if _, err := o.Trees.CreateSession(t.Context(), "first", "session", nil); err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, o, 80, 24)
+	d.press("1")
+	if _, err := o.Trees.CreateSession(t.Context(), "second", "session", nil); err != nil {
+		t.Fatal(err)
+	}
+	d.changed()
+	if d.m.focus != layout.Navigator {
+		t.Errorf("the focus went to pane %d after the user had gone to the navigator", d.m.focus)
+	}
+}

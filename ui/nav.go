@@ -32,6 +32,7 @@ type navigator struct {
 	views    []navView // those the store has
 	view     navView
 	chosen   bool // the view was decided, by what there is or by a key
+	entered  bool // the first list has come
 	sessions pager[store.SessionInfo]
 	execs    pager[store.Summary]
 	families families
@@ -164,6 +165,7 @@ func (n *navigator) start(m *Model) tea.Cmd {
 // choose decides what is shown first: the sessions if there are any.
 func (n *navigator) choose(m *Model) tea.Cmd {
 	if n.chosen {
+		n.enter(m)
 		return n.resume(m)
 	}
 	if !n.sessions.started || !n.execs.started {
@@ -173,10 +175,24 @@ func (n *navigator) choose(m *Model) tea.Cmd {
 	if len(n.sessions.items) == 0 && len(n.execs.items) > 0 {
 		n.view = executionsView
 	}
+	n.enter(m)
 	if cmd := n.resume(m); cmd != nil {
 		return tea.Batch(cmd, m.queues.aim(m))
 	}
 	return tea.Batch(n.follow(m, n.view, true), m.queues.aim(m)) // which are the whole store's where nothing is listed
+}
+
+// enter gives the tree the focus where the first list to come holds one session and there is
+// nothing else to choose from: the keys that move then move in what was opened.
+func (n *navigator) enter(m *Model) {
+	if n.entered || !n.sessions.started || m.es != nil && !n.execs.started {
+		return
+	}
+	n.entered = true
+	alone := len(n.sessions.items) == 1 && n.sessions.done && len(n.execs.items) == 0
+	if alone && m.focus == layout.Navigator && !n.sessions.held && !n.bySess.on() {
+		m.setFocus(layout.Tree)
+	}
 }
 
 // follow makes the panes about what the cursor of a list is on, if that list is

@@ -130,6 +130,11 @@ const (
 	firstPiece = 32 << 10
 	pieceBytes = 512 << 10
 	pieceLines = 1024
+
+	// headStart is how long a long file waits after its first piece. Reading takes all
+	// processors there are, and whoever shows that piece needs one.
+	headStart = 30 * time.Millisecond
+	longFile  = 16 << 20
 )
 
 // piece is some whole lines of a file.
@@ -152,7 +157,7 @@ func (s *lineState) read(ctx context.Context, f io.ReaderAt, size int64, g *Grow
 	failed := make(chan error, 1)
 	go func() {
 		defer close(pieces)
-		failed <- s.split(ctx, f, pieces)
+		failed <- s.split(ctx, f, size, pieces)
 	}()
 	begun := s.at.Offset == 0
 	for p := range pieces {
@@ -172,15 +177,29 @@ func (s *lineState) read(ctx context.Context, f io.ReaderAt, size int64, g *Grow
 }
 
 // split cuts the file into pieces and has them parsed.
-func (s *lineState) split(ctx context.Context, f io.ReaderAt, to chan<- *piece) error {
+func (s *lineState) split(ctx context.Context, f io.ReaderAt, size int64, to chan<- *piece) error {
 	var p *piece
 	bound := firstPiece
+	var rest *time.Timer
+	if size-s.at.Offset >= longFile {
+		rest = time.NewTimer(headStart)
+		defer rest.Stop()
+	}
 	send := func(at Position) error {
 		p.at, p.parsed = at, make(chan struct{})
 		go p.parse(s.format, s.seed)
 		select {
 		case to <- p:
 			p, bound = nil, pieceBytes
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if rest == nil {
+			return nil
+		}
+		select {
+		case <-rest.C:
+			rest = nil
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
