@@ -20,6 +20,7 @@ var shared struct { //nolint:gochecknoglobals // starting one takes seconds
 }
 
 func TestMain(m *testing.M) {
+	storetest.HostMain(openHost)
 	code := m.Run()
 	if shared.server != nil {
 		shared.server.Close()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"treering/store"
+	"treering/store/storetest"
 )
 
 func newExecution(id string) *store.Execution {
@@ -162,6 +163,7 @@ func TestKilledServer(t *testing.T) {
 const childURL = "TREERING_TEST_REDIS_URL"
 
 func TestMain(m *testing.M) {
+	storetest.HostMain(openHost)
 	if url := os.Getenv(childURL); url != "" {
 		if err := commitAsChild(url); err != nil {
 			fmt.Fprintln(os.Stderr, err)

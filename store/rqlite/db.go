@@ -288,7 +288,8 @@ func missingTable(err error) error {
 type clock struct {
 	mu     sync.Mutex
 	asked  time.Time
-	offset float64 // seconds that the leader is ahead of this process
+	offset float64 // seconds that the leader is ahead of this process, at most
+	unsure float64 // seconds that it may be less
 }
 
 // clockFor is how long an answer about the clock is good.
@@ -326,22 +327,33 @@ func (db *DB) now(ctx context.Context, c *clock) (float64, error) {
 		if !ok {
 			return 0, errors.New("rqlite: the server does not tell the time")
 		}
-		c.offset = offsetOf((day-unixEpoch)*daySeconds, seconds(before), seconds(after))
+		c.offset, c.unsure = offsetOf((day-unixEpoch)*daySeconds, seconds(before), seconds(after))
 		c.asked = after
 	}
 	return seconds(db.opts.Now()) + c.offset, nil
 }
 
-// offsetOf is the smallest difference between two clocks that explains what the other
-// one said between two moments of this one. Clocks that may agree do.
-func offsetOf(said, before, after float64) float64 {
-	switch {
-	case said+clockStep < before:
-		return said + clockStep - before
-	case said-clockStep > after:
-		return said - clockStep - after
+// ends is when a time to live from now is over. Of none at all that is before the
+// earliest moment that it can be by the leader's clock, so that the tree has ended for
+// every process, whatever it took that to be.
+func (c *clock) ends(now float64, ttl *float64) *float64 {
+	if ttl != nil && *ttl == 0 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		now -= c.unsure
 	}
-	return 0
+	return deadline(now, ttl)
+}
+
+// offsetOf is the largest difference between two clocks that explains what the other
+// one said between two moments of this one, and how much smaller it may be. Clocks that
+// may agree do.
+func offsetOf(said, before, after float64) (offset, unsure float64) {
+	earliest, latest := said-clockStep-after, said+clockStep-before
+	if earliest <= 0 && latest >= 0 {
+		return 0, 0
+	}
+	return latest, latest - earliest
 }
 
 // seconds is a time in epoch seconds. Not by UnixNano, which ends in 2262.

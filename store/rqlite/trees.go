@@ -95,7 +95,7 @@ func (t *trees) CreateSession(ctx context.Context, id, kind string, ttl *float64
 		if err != nil {
 			return store.SessionInfo{}, err
 		}
-		ends := deadline(now, ttl)
+		ends := t.clock.ends(now, ttl)
 		results, err := t.db.request(ctx,
 			sql("UPDATE tree_sessions SET id = NULL WHERE id = ?1 AND expires_at <= ?2", id, now),
 			sql("INSERT INTO tree_sessions (id, kind, expires_at) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING", id, kind, ends),
@@ -165,7 +165,7 @@ func (t *trees) SetSessionTTL(ctx context.Context, id string, ttl *float64) (sto
 		return store.SessionInfo{}, err
 	}
 	results, err := t.db.request(ctx,
-		sql("UPDATE tree_sessions SET expires_at = ?3 WHERE "+living, id, now, deadline(now, ttl)),
+		sql("UPDATE tree_sessions SET expires_at = ?3 WHERE "+living, id, now, t.clock.ends(now, ttl)),
 		sql("SELECT tree, kind, expires_at FROM tree_sessions WHERE id = ?1", id))
 	if err != nil {
 		return store.SessionInfo{}, err
