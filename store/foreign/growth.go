@@ -11,6 +11,7 @@ import (
 // given away.
 type About struct {
 	Title  string // of the session, "" where it has none
+	Prompt bool   // nobody gave it that title: it is what was asked first
 	Active int32  // the node that the program would go on from; -1: none
 	Labels map[int32][]string
 	Report Report // without what the tree counts
@@ -23,6 +24,9 @@ type About struct {
 type Growth struct {
 	// State is the reader's own.
 	State any
+	// Elsewhere are the titles that other sessions hold, by the id of a node of the session that
+	// each is for; nil where there are none. It is set before the first update.
+	Elsewhere func() map[string]string
 
 	mu    sync.RWMutex
 	tree  *Tree
@@ -81,6 +85,21 @@ func (g *Growth) Finish(a About) {
 	g.about, g.whole = a, true
 	g.marks++
 	g.told()
+}
+
+// title is the session's. A title that another session holds goes before a prompt. The lock is
+// held.
+func (g *Growth) title() string {
+	if g.about.Title != "" && !g.about.Prompt || g.Elsewhere == nil {
+		return g.about.Title
+	}
+	latest, title := int32(none), g.about.Title
+	for id, t := range g.Elsewhere() {
+		if n, here := g.tree.Latest(id); here && n > latest {
+			latest, title = n, t
+		}
+	}
+	return title
 }
 
 // told wakes those who wait. The lock is held.

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"treering/store"
 )
@@ -28,6 +30,9 @@ type LineFormat struct {
 	// Called is what the last objects of a file name the session, "" where they do not;
 	// nil where such a name stands nowhere else than Head looks.
 	Called func(last []store.JSON) string
+	// Linked takes from the first or the last objects of a file what joins it to others; nil
+	// where files stand alone.
+	Linked func(objects []store.JSON) Links
 	// New makes a scanner for one file, which adds its records to a tree.
 	New func(path string, t *Tree) LineScanner
 	// Record says whether an object that was found in a damaged line is a record.
@@ -49,6 +54,12 @@ type LineScanner interface {
 	// About is what is known of the session now. The scanner goes on afterwards and must
 	// not change what it has returned. Unreadable lines are counted by the caller.
 	About() About
+}
+
+// Links join files: one may hold the title of the session in another.
+type Links struct {
+	IDs    []string          // of records, as they are in the file
+	Titles map[string]string // of sessions, by the id of a record that each has
 }
 
 // Entry is an object in a file.
@@ -87,6 +98,8 @@ type LineReader struct {
 	mu    sync.Mutex
 	files map[string]*lineFile
 	left  Left
+	// titles are those of [Links], of all files.
+	titles atomic.Pointer[map[string]string]
 }
 
 // Left is what a look at a source left out.
@@ -105,6 +118,8 @@ type lineFile struct {
 	list   int64       // behind the bracket of the list that its records are in; 0: they are lines
 	head   Head
 	named  string // what it was called last by what it ended with, see LineFormat.Called
+	begins Links  // of its first objects
+	ends   Links  // of its last ones
 	begin  string // what the file began with, see tailOf
 	begun  int64  // so many bytes of it
 }
@@ -219,6 +234,7 @@ func (r *LineReader) Sessions(ctx context.Context) ([]Head, error) {
 	if len(heads) == 0 && failed != nil {
 		return nil, failed
 	}
+	r.entitle(heads)
 	taken := make(map[string]bool, len(heads))
 	for i := range heads {
 		id := heads[i].ID
@@ -237,6 +253,43 @@ func (r *LineReader) Sessions(ctx context.Context) ([]Head, error) {
 		return strings.Compare(a.Path, b.Path)
 	})
 	return heads, nil
+}
+
+// entitle gives sessions the titles that other files hold for them, where they have none of their
+// own: a prompt is none. Only the ends of files are looked at, as for every other title of a list.
+// The lock is held.
+func (r *LineReader) entitle(heads []Head) {
+	titles := map[string]string{}
+	for i := len(heads) - 1; i >= 0; i-- { // the order of find, as far as titles contradict each other
+		f := r.files[heads[i].Path]
+		maps.Copy(titles, f.begins.Titles)
+		maps.Copy(titles, f.ends.Titles)
+	}
+	r.titles.Store(&titles) // and not changed any more
+	if len(titles) == 0 {
+		return
+	}
+	for i := range heads {
+		f := r.files[heads[i].Path]
+		if f.named != "" || heads[i].Named {
+			continue
+		}
+		for _, ids := range [][]string{f.begins.IDs, f.ends.IDs} { // the last one wins
+			for _, id := range ids {
+				if title, ok := titles[id]; ok {
+					heads[i].Title = title
+				}
+			}
+		}
+	}
+}
+
+// titlesElsewhere are the titles that files hold for others.
+func (r *LineReader) titlesElsewhere() map[string]string {
+	if titles := r.titles.Load(); titles != nil {
+		return *titles
+	}
+	return nil
 }
 
 // Left is what was left out at the last look. It is not changed afterwards.
@@ -298,7 +351,7 @@ func (r *LineReader) look(path string) (*lineFile, error) {
 		}
 	}
 	if !same {
-		f.named = ""
+		f.named, f.ends = "", Links{}
 	}
 	if f.format != nil && f.format.Called != nil && !f.head.Named {
 		last, err := r.lastObjects(path, info.Size())
@@ -306,6 +359,9 @@ func (r *LineReader) look(path string) (*lineFile, error) {
 			return nil, err
 		}
 		f.named = cmp.Or(f.format.Called(last), f.named)
+		if f.format.Linked != nil {
+			f.ends = f.format.Linked(last)
+		}
 		f.head.Title = cmp.Or(f.named, f.head.Title)
 	}
 	f.stamp, f.size, f.inode = stamp, info.Size(), identity(info)

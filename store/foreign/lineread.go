@@ -62,7 +62,7 @@ func (r *LineReader) Read(ctx context.Context, h Head, g *Growth) error {
 	if begins {
 		g.Restart(BuildOptions{Source: format.Name, Path: h.Path, Chain: format.Chain, Described: true})
 		s = &lineState{path: h.Path, format: format, list: list, at: Position{Offset: list}, scanner: format.New(h.Path, g.Tree()), seed: maphash.MakeSeed()}
-		g.State = s
+		g.State, g.Elsewhere = s, r.titlesElsewhere
 	}
 	s.seen = info
 	before := s.at

@@ -24,9 +24,9 @@ type item struct {
 func (g *Growth) take(n int32, facts bool) item {
 	it := item{out: store.Outline{ID: g.tree.ID(n), ParentID: g.parentID(n), Labels: g.about.Labels[n], Active: n == g.about.Active}}
 	if it.rec, it.stored = g.tree.Record(n); !it.stored {
-		it.out.Kind, it.out.Title = "root", cmp.Or(g.about.Title, Title(g.tree.o.Session))
-	} else if n == planted && g.about.Title != "" {
-		it.rec.Title = Title(g.about.Title)
+		it.out.Kind, it.out.Title = "root", cmp.Or(g.title(), Title(g.tree.o.Session))
+	} else if n == planted {
+		it.rec.Title = cmp.Or(Title(g.title()), it.rec.Title)
 	}
 	if facts {
 		it.facts = g.tree.Facts(n)

@@ -65,6 +65,9 @@ func (r *LineReader) recognise(f *lineFile, file io.ReaderAt, split splitter, fr
 		for _, format := range r.formats {
 			if format.Sniff(first) {
 				f.format, f.list, f.head = format, from, format.Head(f.path, first)
+				if f.begins = (Links{}); format.Linked != nil {
+					f.begins = format.Linked(first)
+				}
 				return true, nil
 			}
 		}

@@ -340,7 +340,7 @@ func (s *Store) Report(ctx context.Context, id string) (Report, string, error) {
 	defer o.g.mu.RUnlock()
 	r := o.g.about.Report.Clone()
 	o.g.tree.addTo(&r)
-	return r, o.g.about.Title, nil
+	return r, o.g.title(), nil
 }
 
 // Planted reports whether the root of a session stands before its records: it is the

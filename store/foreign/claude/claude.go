@@ -30,7 +30,7 @@ const (
 // Format is the format, for a reader of lines.
 func Format() *foreign.LineFormat {
 	return &foreign.LineFormat{
-		Name: "claude-code", Sniff: sniff, Head: head, Record: isRecord, Describe: describe, Chain: true, Called: called,
+		Name: "claude-code", Sniff: sniff, Head: head, Record: isRecord, Describe: describe, Chain: true, Called: called, Linked: linked,
 		New: func(path string, t *foreign.Tree) foreign.LineScanner { return newScanner(path, t) },
 	}
 }
@@ -133,6 +133,23 @@ func called(last []store.JSON) string {
 		}
 	}
 	return cmp.Or(custom, ai)
+}
+
+// linked takes the summaries, each of the conversation that a message ends, which mostly is in
+// another file of the project: Claude Code writes them at the head of the next session.
+func linked(objects []store.JSON) (l foreign.Links) {
+	for _, j := range objects {
+		if id := text(j, "uuid"); id != "" {
+			l.IDs = append(l.IDs, id)
+		}
+		if leaf, title := text(j, "leafUuid"), foreign.Title(text(j, "summary")); text(j, "type") == "summary" && leaf != "" && title != "" {
+			if l.Titles == nil {
+				l.Titles = map[string]string{}
+			}
+			l.Titles[leaf] = title
+		}
+	}
+	return l
 }
 
 // isAgentFile reports whether a file is called as those of sub-agents are.

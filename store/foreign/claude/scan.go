@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"hash/maphash"
 	"slices"
 	"strings"
@@ -261,7 +262,8 @@ func (s *scanner) about(kind string, j store.JSON) {
 
 // About implements foreign.LineScanner.
 func (s *scanner) About() foreign.About {
-	a := foreign.About{Title: s.title(), Active: s.marks.active(), Report: s.r.Clone()}
+	a := foreign.About{Active: s.marks.active(), Report: s.r.Clone()}
+	a.Title, a.Prompt = s.title()
 	for _, m := range s.missing {
 		if _, there := s.tree.Latest(m.id); !there { // it may have come later
 			a.Report.Orphans++
@@ -280,25 +282,22 @@ func (s *scanner) About() foreign.About {
 }
 
 // title is the session's: what a person called it, what the program did, a summary of
-// something in this file, the first prompt.
-func (s *scanner) title() string {
+// something in this file, the first prompt, and whether it is that.
+func (s *scanner) title() (title string, prompt bool) {
 	if s.custom != "" {
-		return foreign.Title(s.custom)
+		return foreign.Title(s.custom), false
 	}
 	if s.ai != "" {
-		return foreign.Title(s.ai)
+		return foreign.Title(s.ai), false
 	}
-	latest, title := int32(-1), ""
+	latest := int32(-1)
 	for id, sum := range s.sums {
 		if n, here := s.tree.Latest(id); here && n > latest {
 			latest, title = n, sum
 		}
 	}
-	switch {
-	case title != "":
-		return foreign.Title(title)
-	case s.prompt != "":
-		return s.prompt
+	if title != "" {
+		return foreign.Title(title), false
 	}
-	return s.command
+	return cmp.Or(s.prompt, s.command), true
 }

@@ -140,3 +140,48 @@ func TestWhereASessionIsFrom(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A summary stands at the head of the file of the next session. It is the title of the
+// conversation that its leaf ends, in lists and where that is opened, unless a person or the
+// program called it something.
+func TestTitlesInOtherFiles(t *testing.T) {
+	dir := t.TempDir()
+	summary := func(leaf, text string) string {
+		return fmt.Sprintf(`{"type":"summary","summary":%q,"leafUuid":%q}`, text, leaf)
+	}
+	write := func(name string, lines ...string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name+".jsonl"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("summarised", line("s1", "user", "prompt"), line("s2<s1", "assistant", "b"))
+	write("named", line("n1", "user", "prompt"), line("n2<n1", "assistant", "b"), `{"type":"custom-title","sessionId":"S","customTitle":"by hand"}`)
+	write("plain", line("p1", "user", "prompt"))
+	write("next", summary("s2", "What was done"), summary("n2", "Not this"), summary("gone", "Of a file that is no more"), line("x1", "user", "go on"))
+	s := open(t, dir)
+	check := func(want map[string]string) {
+		t.Helper()
+		heads, err := s.Heads(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, h := range heads {
+			got[h.ID] = h.Title
+			if _, title, err := s.Report(t.Context(), h.ID); err != nil || title != h.Title {
+				t.Errorf("%s is %q in the list and %q opened, %v", h.ID, h.Title, title, err)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	check(map[string]string{"summarised": "What was done", "named": "by hand", "plain": "prompt", "next": "go on"})
+	write("later", summary("p1", "Summed up later"), line("y1", "user", "and on"))
+	check(map[string]string{"summarised": "What was done", "named": "by hand", "plain": "Summed up later", "next": "go on", "later": "and on"})
+	if err := os.Remove(filepath.Join(dir, "next.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	check(map[string]string{"summarised": "prompt", "named": "by hand", "plain": "Summed up later", "later": "and on"})
+}
