@@ -62,6 +62,9 @@ func (f *Folder) look(ctx context.Context) (paths []string, err error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		if info, err := os.Stat(p); err == nil && info.IsDir() {
+			continue // it could not be read, which the reader of lines tells
+		}
 		there[p] = true
 		t, known := f.tables[p]
 		if !known || t.r == nil {

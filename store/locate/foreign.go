@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -122,7 +123,10 @@ func openFolder(ctx context.Context, t target, o Options) (opened *Opened, err e
 		}
 	}()
 	heads, err := r.Sessions(ctx)
-	if err != nil && !errors.Is(err, foreign.ErrFormat) {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, &LocatorError{t.shown, "it cannot be read: permission denied; ask its owner", err}
+	case err != nil && !errors.Is(err, foreign.ErrFormat):
 		return nil, fmt.Errorf("look into %q: %w", t.shown, err)
 	}
 	left := r.Left()
