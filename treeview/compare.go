@@ -96,9 +96,18 @@ func Compare(x *Index, a, b Ref, o CompareOptions) Comparison {
 	c.Ahead, c.Behind = da-top, db-top
 	c.Cut = c.Ahead > o.MaxSteps || c.Behind > o.MaxSteps
 	as, bs := x.way(a, c.Ahead, o.MaxSteps), x.way(b, c.Behind, o.MaxSteps)
-	same, ok := align(keys(as, o.Key), keys(bs, o.Key), o.MaxEdits)
+	pairs, ok := Align(keys(as, o.Key), keys(bs, o.Key), o.MaxEdits)
 	c.Positional = !ok
-	c.Steps = pair(as, bs, same)
+	c.Steps = make([]Step, len(pairs))
+	for i, p := range pairs {
+		c.Steps[i].Change = p.Change
+		if p.A >= 0 {
+			c.Steps[i].A = as[p.A]
+		}
+		if p.B >= 0 {
+			c.Steps[i].B = bs[p.B]
+		}
+	}
 	for i := range c.Steps {
 		if c.Steps[i].Change != Same {
 			c.First = i
@@ -131,22 +140,41 @@ func keys(refs []Ref, key func(Ref) uint64) []uint64 {
 // match is a stretch that both sides have in common: n steps from a and b on.
 type match struct{ a, b, n int }
 
-// pair writes the steps down: what is in common side by side, what lies between
+// Pair is a step of either side, or of both, by its number; -1 where a side has
+// none.
+type Pair struct {
+	A, B   int
+	Change Change
+}
+
+// Align puts two sides side by side by what their steps weigh: equal steps have
+// equal weights. It finds a longest common subsequence that leaves at most maxEdits
+// steps on one side only; 0 means [DefaultEdits]. ok is false where there is none
+// within the bound, and then the sides stand side by side by number.
+func Align(a, b []uint64, maxEdits int) (pairs []Pair, ok bool) {
+	if maxEdits <= 0 {
+		maxEdits = DefaultEdits
+	}
+	same, ok := align(a, b, maxEdits)
+	return pair(len(a), len(b), same), ok
+}
+
+// pair writes na and nb steps down: what is in common side by side, what lies between
 // side by side too as far as both have some.
-func pair(as, bs []Ref, same []match) []Step {
-	out := make([]Step, 0, max(len(as), len(bs)))
+func pair(na, nb int, same []match) []Pair {
+	out := make([]Pair, 0, max(na, nb))
 	a, b := 0, 0
 	gap := func(toA, toB int) {
 		for a < toA || b < toB {
 			switch {
 			case b == toB:
-				out = append(out, Step{A: as[a], Change: OnlyA})
+				out = append(out, Pair{a, -1, OnlyA})
 				a++
 			case a == toA:
-				out = append(out, Step{B: bs[b], Change: OnlyB})
+				out = append(out, Pair{-1, b, OnlyB})
 				b++
 			default:
-				out = append(out, Step{as[a], bs[b], Changed})
+				out = append(out, Pair{a, b, Changed})
 				a, b = a+1, b+1
 			}
 		}
@@ -154,11 +182,11 @@ func pair(as, bs []Ref, same []match) []Step {
 	for _, m := range same {
 		gap(m.a, m.b)
 		for range m.n {
-			out = append(out, Step{as[a], bs[b], Same})
+			out = append(out, Pair{a, b, Same})
 			a, b = a+1, b+1
 		}
 	}
-	gap(len(as), len(bs))
+	gap(na, nb)
 	return out
 }
 

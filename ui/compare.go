@@ -14,31 +14,18 @@ import (
 	"treering/ui/jsondoc"
 )
 
-// Bounds of what is put side by side: steps of either side, and bytes of data that
-// they are told apart by.
-const (
-	maxAligned  = 5000
-	maxWeighed  = 64 << 20
-	dataAtOnce  = 100
-	maxSideText = 200
-)
+// maxSideText bounds what is shown of a title, in cells.
+const maxSideText = 200
 
-// compared is what came of a comparison.
+// compared is what came of a comparison, but for the steps.
 type compared struct {
 	a, b   mark
 	titles [2]string
 	said   []string // how the two relate
 	warned []string
-	steps  []sideBySide
-	first  int // the first step that differs, -1 for none
+	sides  sides // what is put side by side; nil: nothing is
 	doc    *jsondoc.Doc
 	err    error
-}
-
-// sideBySide is a step of either side, or of both.
-type sideBySide struct {
-	change treeview.Change
-	a, b   string // texts; "" where a side has none
 }
 
 // comparable says why nothing can be compared; "" where something can.
@@ -89,7 +76,7 @@ func openCompare(m *Model, _ string) tea.Cmd {
 	case ofNode:
 		ways, why := m.tree.ways(a, b)
 		if why != "" {
-			v.got = compared{a: a, b: b, first: -1, said: []string{why}, doc: &jsondoc.Doc{}}
+			v.got = compared{a: a, b: b, said: []string{why}, doc: &jsondoc.Doc{}}
 			return nil
 		}
 		ts := m.ts
@@ -101,31 +88,30 @@ func openCompare(m *Model, _ string) tea.Cmd {
 	return func() tea.Msg {
 		got := run()
 		return answerFunc(func(m *Model) tea.Cmd {
-			if m.overlay == surface(v) && !abandoned(got.err) {
-				v.set(got)
+			if v.ctx.Err() != nil || abandoned(got.err) {
+				return nil
 			}
-			return nil
+			m.screen.bars()
+			return v.set(got)
 		})
 	}
 }
 
-// ways are the ways from the nearest common ancestor of two nodes to both, as far as
-// they are put side by side.
+// ways are the ways from the nearest common ancestor of two nodes to both.
 type ways struct {
 	a, b          mark
 	ancestor      string
 	ancestorTitle string
 	related       bool
 	ahead, behind int
-	cut           bool
-	sides         [2][]treeview.Entry // from the fork on
+	index         *treeview.Index
+	sides         [2][]treeview.Ref // from the fork on
 }
 
-// ways finds them in the index. Only what is compared is taken out of it, so that the
-// rest can be done elsewhere.
+// ways finds them in the index.
 func (t *treePane) ways(a, b mark) (w ways, why string) {
 	x := t.widget.Index()
-	w.a, w.b = a, b
+	w.a, w.b, w.index = a, b, x
 	var ends [2]treeview.Ref
 	for i, at := range []mark{a, b} {
 		r, ok := x.Find(at.id)
@@ -148,18 +134,15 @@ func (t *treePane) ways(a, b mark) (w ways, why string) {
 		} else {
 			w.behind = len(path)
 		}
-		w.cut = w.cut || len(path) > maxAligned
 		slices.Reverse(path)
-		for _, r := range path[:min(len(path), maxAligned)] {
-			w.sides[i] = append(w.sides[i], treeview.Entry{ID: x.ID(r), Kind: x.Kind(r), Title: x.Title(r)})
-		}
+		w.sides[i] = path
 	}
 	return w, ""
 }
 
-// compare reads the data of the steps, and says how the two nodes relate.
+// compare says how the two nodes relate, and how their data differs.
 func (w ways) compare(ts store.TreeStore, doc *docWriter) compared {
-	out := compared{a: w.a, b: w.b, first: -1}
+	out := compared{a: w.a, b: w.b}
 	got, err := ts.Nodes(doc.ctx, w.a.session, []string{w.a.id, w.b.id})
 	if err != nil {
 		out.err = err
@@ -183,19 +166,8 @@ func (w ways) compare(ts store.TreeStore, doc *docWriter) compared {
 		out.said = append(out.said, "common ancestor: "+w.ancestor+"  "+w.ancestorTitle,
 			"A is "+steps(w.ahead)+" ahead of it, B "+steps(w.behind))
 	}
-	if w.cut {
-		out.warned = append(out.warned, "only the first "+treeview.Grouped(maxAligned)+" steps from the fork on are compared")
-	}
 	if w.related {
-		weights, whole, err := w.weigh(doc.ctx, ts)
-		if err != nil {
-			out.err = err
-			return out
-		}
-		if !whole {
-			out.warned = append(out.warned, "the data is too large to be compared in every step: the later ones go by kind and title")
-		}
-		out.align(w.sides, weights)
+		out.sides = newNodeSides(ts, w)
 	}
 	out.doc = doc.diff("data, from A to B", got[0].Data, got[1].Data)
 	return out
@@ -203,90 +175,12 @@ func (w ways) compare(ts store.TreeStore, doc *docWriter) compared {
 
 func steps(n int) string { return countText(n, "step", "steps").String() }
 
-// weigh makes a number of what every step is: equal steps have equal ones. whole is
-// false where the data of some was left out.
-func (w ways) weigh(ctx context.Context, ts store.TreeStore) (weights [2][]uint64, whole bool, err error) {
-	seed, left := maphash.MakeSeed(), maxWeighed
-	whole = true
-	// The sides take turns, so that what is left out is left out of both.
-	for from := 0; from < max(len(w.sides[0]), len(w.sides[1])); from += dataAtOnce {
-		read := left > 0
-		whole = whole && read
-		for i, side := range w.sides {
-			part := side[min(from, len(side)):min(from+dataAtOnce, len(side))]
-			var nodes []*store.Node
-			if read && len(part) > 0 {
-				ids := make([]string, len(part))
-				for k, e := range part {
-					ids[k] = e.ID
-				}
-				if nodes, err = ts.Nodes(ctx, w.a.session, ids); err != nil {
-					return weights, false, err
-				}
-			}
-			for k, e := range part {
-				var h maphash.Hash
-				h.SetSeed(seed)
-				h.WriteString(e.Kind) //nolint:errcheck // it never fails
-				h.WriteByte(0)        //nolint:errcheck // it never fails
-				if !e.Untitled() {    // its title would be its id
-					h.WriteString(e.Title) //nolint:errcheck // it never fails
-				}
-				if nodes != nil && nodes[k] != nil {
-					data := store.Compact(nodes[k].Data)
-					left -= len(data)
-					h.WriteByte(0)              //nolint:errcheck // it never fails
-					h.WriteString(string(data)) //nolint:errcheck // it never fails
-				}
-				weights[i] = append(weights[i], h.Sum64())
-			}
-		}
-	}
-	return weights, whole, nil
-}
-
-// align puts the steps of two sides side by side, by what they weigh.
-func (c *compared) align(sides [2][]treeview.Entry, weights [2][]uint64) {
-	x := treeview.New(treeview.ByArrival)
-	top, _ := x.Add(treeview.Entry{ID: "fork"})
-	ends := [2]treeview.Ref{top, top}
-	weight := map[treeview.Ref]uint64{}
-	entry := map[treeview.Ref]treeview.Entry{}
-	for i, side := range sides {
-		for k, e := range side {
-			parent := x.ID(ends[i])
-			// Ids of both sides may be equal, where they are steps of traces.
-			ends[i], _ = x.Add(treeview.Entry{ID: string(rune('a'+i)) + e.ID, Parent: &parent, Kind: e.Kind, Title: e.Title})
-			weight[ends[i]], entry[ends[i]] = weights[i][k], e
-		}
-	}
-	r := treeview.Compare(x, ends[0], ends[1], treeview.CompareOptions{Key: func(r treeview.Ref) uint64 { return weight[r] }, MaxSteps: maxAligned + 1})
-	text := func(r treeview.Ref) string {
-		if r == 0 {
-			return ""
-		}
-		e := entry[r]
-		if e.Title == "" {
-			return e.Kind + " " + e.ID
-		}
-		return e.Kind + " " + e.TitleBesideKind()
-	}
-	c.first = r.First
-	for _, s := range r.Steps {
-		c.steps = append(c.steps, sideBySide{s.Change, text(s.A), text(s.B)})
-	}
-	if r.Positional {
-		c.warned = append(c.warned, "the sides differ too much to be aligned: steps stand side by side by their number")
-	}
-}
-
 // compareExecutions compares two executions by their traces and contexts, or two steps
 // by the contexts after them.
 func compareExecutions(es store.ExecutionStore, w *docWriter, a, b mark) compared {
-	out := compared{a: a, b: b, first: -1}
+	out := compared{a: a, b: b}
 	var contexts [2]store.JSON
-	var sides [2][]treeview.Entry
-	var weights [2][]uint64
+	var sides traceSides
 	seed := maphash.MakeSeed()
 	for i, at := range []mark{a, b} {
 		entries, err := es.ReadTrace(w.ctx, at.id)
@@ -313,24 +207,20 @@ func compareExecutions(es store.ExecutionStore, w *docWriter, a, b mark) compare
 		if exe != nil {
 			contexts[i] = exe.Context
 		}
-		if len(trace) > maxAligned {
-			trace = trace[:maxAligned]
-			out.warned = append(out.warned, "only the first "+treeview.Grouped(maxAligned)+" steps are compared")
-		}
 		for _, s := range trace {
 			path := deref(s.To)
 			if s.From != nil && *s.From != path {
 				path = *s.From + " -> " + path
 			}
-			sides[i] = append(sides[i], treeview.Entry{ID: at.name() + treeview.Grouped(s.Index), Kind: s.EventKind, Title: path})
-			weights[i] = append(weights[i], maphash.String(seed, s.EventKind+"\x00"+path+"\x00"+string(store.Compact(s.Context))))
+			sides[i] = append(sides[i], sideStep{
+				treeview.Entry{ID: at.name() + treeview.Grouped(s.Index), Kind: s.EventKind, Title: path},
+				maphash.String(seed, s.EventKind+"\x00"+path+"\x00"+string(store.Compact(s.Context))),
+			})
 		}
 	}
 	if a.kind == ofExecution {
 		out.said = append(out.said, "A has "+steps(len(sides[0]))+" in its trace, B "+steps(len(sides[1])))
-		if len(sides[0])+len(sides[1]) > 0 {
-			out.align(sides, weights)
-		}
+		out.sides = sides
 	}
 	if contexts[0] == "" || contexts[1] == "" {
 		out.warned = append(out.warned, "the context of one of them is not known")

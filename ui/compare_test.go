@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"treering/store"
+	"treering/store/locate"
 	"treering/treeview"
 )
 
@@ -20,7 +21,7 @@ func (d *driver) sides() string {
 		d.t.Fatalf("nothing is compared\n%s", d.text())
 	}
 	var out []string
-	for _, s := range v.got.steps {
+	for _, s := range v.beside.steps {
 		out = append(out, fmt.Sprintf("%s%s%s", s.a, []string{"=", "~", "<", ">"}[s.change], s.b))
 	}
 	return strings.Join(out, " | ")
@@ -131,7 +132,7 @@ func TestNodesOfDifferentRootsHaveNothingInCommon(t *testing.T) {
 	seedTree(t, o.Trees, "s")
 	w.a.id, w.b.id = "n3", "n4" // which the store knows
 	d := open(t, o, 80, 24)
-	if got := w.compare(o.Trees, d.m.writer()); got.err != nil || got.said[0] != "different roots: nothing in common" || len(got.steps) > 0 || got.doc.Len() == 0 {
+	if got := w.compare(o.Trees, d.m.writer()); got.err != nil || got.said[0] != "different roots: nothing in common" || got.sides != nil || got.doc.Len() == 0 {
 		t.Errorf("%+v", got)
 	}
 	if _, why = tree.ways(mark{kind: ofNode, id: "a2"}, mark{kind: ofNode, id: "zz"}); !strings.Contains(why, "zz is not among") {
@@ -169,4 +170,99 @@ func TestACompareInTheSmallestWindow(t *testing.T) {
 	d := open(t, forked(t), 40, 12).press("2", "G", "m").says("mark A is on node n4").press("g", "c")
 	d.shows("B is an ancestor of A, which is 4", "steps further on", "tab data").hides("mark A is on", "further o…")
 	d.press("tab").shows("tab steps", `"title": "make bench" → "root"`).press("esc").asksNothing()
+}
+
+// twoBranches is a session with two branches of n steps each behind a root; what a step
+// of a side is, is asked.
+func twoBranches(t *testing.T, n int, title func(side, i int) string) *locate.Opened {
+	t.Helper()
+	o := openMemory(t)
+	_, err := o.Trees.CreateSession(t.Context(), "s", "session", nil)
+	must(t, err)
+	root := "r"
+	nodes := []store.Node{{ID: root, Kind: "root", Data: "{}"}}
+	for side, name := range []string{"a", "b"} {
+		above := root
+		for i := range n {
+			text := title(side, i)
+			if text == "" {
+				break
+			}
+			id, parent := fmt.Sprintf("%s%06d", name, i), above
+			nodes = append(nodes, store.Node{ID: id, ParentID: &parent, Kind: "run", Data: store.JSON(fmt.Sprintf(`{"title":%q}`, text))})
+			above = id
+		}
+	}
+	for _, n := range nodes {
+		must(t, o.Trees.Append(t.Context(), "s", n))
+	}
+	return o
+}
+
+// compareEnds compares the ends of both branches.
+func compareEnds(t *testing.T, o *locate.Opened, a, b string, w, h int) *driver {
+	t.Helper()
+	return open(t, o, w, h).press("J").typed(a).press("enter", "m", "J").typed(b).press("enter", "c")
+}
+
+// However long branches are, the first step that differs is found, and what is behind
+// it is read on with a key.
+func TestLongBranchesAreComparedToTheirEnds(t *testing.T) {
+	const n, at = 17_000, 12_345
+	o := twoBranches(t, n, func(side, i int) string {
+		switch {
+		case i == at, i == n-1:
+			return fmt.Sprint("other ", side)
+		case side == 1 && i >= n-100 && i < n-1:
+			return fmt.Sprint("step ", i+1) // one is missing
+		}
+		return fmt.Sprint("step ", i)
+	})
+	d := compareEnds(t, o, "a016999", "b016999", 120, 40)
+	d.shows("A is 17,000 steps ahead of it, B 17,000", "the first difference is at step 12,346", "steps are equal and not listed",
+		"not read yet: the last 2,000 steps of A, 2,000 of B; r reads on", "run other 0", "run other 1", "r read on")
+	v := d.m.overlay.(*compareView)
+	c := &v.beside
+	if got := c.steps[v.scroll.Cursor]; got != (sideBySide{treeview.Changed, "run other 0", "run other 1"}) {
+		t.Errorf("the cursor is on %+v", got)
+	}
+	if c.skipped+c.first != at || c.at != [2]int{15_000, 15_000} || len(c.steps) != 5000+keptEqual {
+		t.Errorf("%d steps from %d on, first %d, at %v", len(c.steps), c.skipped, c.first, c.at)
+	}
+	d.press("n").shows("the first difference is at step 12,346 of 17,001").hides("not read yet", "r read on")
+	if got := c.steps[v.scroll.Cursor]; got.change != treeview.OnlyA || got.a != "run step 16900" {
+		t.Errorf("the next difference is %+v", got)
+	}
+	d.press("N")
+	if got := c.steps[v.scroll.Cursor]; got.a != "run other 0" {
+		t.Errorf("the difference before is %+v", got)
+	}
+	d.press("r").says("all steps are read")
+}
+
+// What is read on is read as far as a stretch goes, and all of it is listed.
+func TestABranchThatIsMuchLonger(t *testing.T) {
+	o := twoBranches(t, 12_000, func(side, i int) string {
+		if side == 0 && i == 3 {
+			return ""
+		}
+		return fmt.Sprint("step ", i)
+	})
+	d := compareEnds(t, o, "a000002", "b011999", 80, 24)
+	d.shows("A is 3 steps ahead of it, B 12,000", "the first difference is at step 4", "not read yet: the last 0 steps of A, 7,000 of B")
+	d.press("r").shows("2,000 of B").press("r").shows("the first difference is at step 4 of 12,000").hides("not read")
+}
+
+func TestTheSmallestWindowSaysWhatIsNotCompared(t *testing.T) {
+	o := twoBranches(t, 6000, func(side, i int) string { return fmt.Sprint(side, i) })
+	compareEnds(t, o, "a005999", "b005999", 40, 12).shows("not read: 1,000 of A, 1,000 of B; r").press("r").hides("not read")
+}
+
+// Equal branches of any length are read through, and said to be equal.
+func TestLongEqualBranches(t *testing.T) {
+	o := twoBranches(t, 11_000, func(_, i int) string { return fmt.Sprint("step ", i) })
+	d := compareEnds(t, o, "a010999", "b010999", 80, 24).shows("all steps are equal").hides("not read")
+	if c := d.m.overlay.(*compareView).beside; c.at != [2]int{11_000, 11_000} || c.skipped+len(c.steps) != 11_000 {
+		t.Errorf("%d of %v", c.skipped+len(c.steps), c.at)
+	}
 }

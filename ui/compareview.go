@@ -20,6 +20,7 @@ type compareView struct {
 	a, b   mark
 	got    compared
 	known  bool
+	beside alongside
 	doc    jsondoc.View
 	inDoc  bool // keys go to the differences
 	scroll treeview.Scroll
@@ -30,13 +31,61 @@ type compareView struct {
 // besideWidth is from which width on the differences stand beside the steps.
 const besideWidth = 140
 
-func (v *compareView) set(got compared) {
+// set takes over how the ends relate, and begins with the steps.
+func (v *compareView) set(got compared) tea.Cmd {
 	v.got, v.known = got, true
 	if got.doc != nil {
 		v.doc.Set(got.doc, false)
 	}
-	v.scroll.MoveTo(max(got.first, 0), len(got.steps))
-	v.inDoc = len(got.steps) == 0
+	v.beside.begin(got.sides)
+	v.inDoc = v.beside.ended()
+	return v.readOn()
+}
+
+// readOn reads the next stretch of the steps, off the program's goroutine.
+func (v *compareView) readOn() tea.Cmd {
+	run := v.beside.next(v.ctx)
+	if run == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		s := run()
+		return answerFunc(func(m *Model) tea.Cmd {
+			if v.ctx.Err() != nil {
+				return nil
+			}
+			m.screen.bars()
+			return v.add(s)
+		})
+	}
+}
+
+// add appends a stretch. It reads on while there is no difference, and while one is
+// looked for.
+func (v *compareView) add(s stretch) tea.Cmd {
+	c := &v.beside
+	had, found := len(c.steps), c.first >= 0
+	dropped := c.add(s)
+	v.scroll.MoveTo(max(v.scroll.Cursor-dropped, 0), len(c.steps))
+	if s.err != nil {
+		return nil
+	}
+	if !found {
+		v.scroll.MoveTo(max(c.first, 0), len(c.steps))
+	}
+	if c.seeking {
+		if at := c.differs(had-dropped, 1); at >= 0 {
+			c.seeking = false
+			v.scroll.MoveTo(at, len(c.steps))
+		}
+	}
+	if c.ended() {
+		c.seeking = false
+	}
+	if c.first < 0 || c.seeking {
+		return v.readOn()
+	}
+	return nil
 }
 
 // wide reports that it takes the whole body of the window.
@@ -56,15 +105,19 @@ func (v *compareView) key(m *Model, msg tea.KeyPressMsg) tea.Cmd {
 		v.leave(m)
 		return nil
 	case "tab", "shift+tab":
-		v.inDoc = !v.inDoc && !v.doc.Empty() || len(v.got.steps) == 0
+		v.inDoc = !v.inDoc && !v.doc.Empty() || len(v.beside.steps) == 0
 		return nil
 	case "a":
 		return v.jump(m, v.a)
 	case "b":
 		return v.jump(m, v.b)
 	case "n", "N":
-		v.next(m, map[string]int{"n": 1, "N": -1}[name])
-		return nil
+		return v.next(m, map[string]int{"n": 1, "N": -1}[name])
+	case "r":
+		if v.beside.ended() {
+			m.refused("all steps are read")
+		}
+		return v.readOn()
 	}
 	id := ""
 	for _, name := range namesOf(msg) {
@@ -87,14 +140,14 @@ func (v *compareView) key(m *Model, msg tea.KeyPressMsg) tea.Cmd {
 	case "page-down":
 		v.move(page)
 	case "first":
-		v.move(-len(v.got.steps))
+		v.move(-len(v.beside.steps))
 	case "last":
-		v.move(len(v.got.steps))
+		v.move(len(v.beside.steps))
 	}
 	return nil
 }
 
-func (v *compareView) move(rows int) { v.scroll.MoveTo(v.scroll.Cursor+rows, len(v.got.steps)) }
+func (v *compareView) move(rows int) { v.scroll.MoveTo(v.scroll.Cursor+rows, len(v.beside.steps)) }
 
 func (v *compareView) docKey(id string) {
 	page := max(v.doc.Height()-1, 1)
@@ -128,16 +181,20 @@ func (v *compareView) docKey(id string) {
 	}
 }
 
-// next goes to the next step that differs.
-func (v *compareView) next(m *Model, by int) {
+// next goes to the next step that differs, reading on where there is none yet.
+func (v *compareView) next(m *Model, by int) tea.Cmd {
 	v.inDoc = false
-	for i := v.scroll.Cursor + by; i >= 0 && i < len(v.got.steps); i += by {
-		if v.got.steps[i].change != treeview.Same {
-			v.scroll.MoveTo(i, len(v.got.steps))
-			return
-		}
+	c := &v.beside
+	if i := c.differs(v.scroll.Cursor+by, by); i >= 0 {
+		v.scroll.MoveTo(i, len(c.steps))
+		return nil
+	}
+	if by > 0 && !c.ended() {
+		c.seeking = true
+		return v.readOn()
 	}
 	m.refused("no other step differs")
+	return nil
 }
 
 // jump goes to one of the ends.
@@ -175,13 +232,16 @@ func (v *compareView) cursor() (x, y int, ok bool) { return 0, 0, false }
 
 func (v *compareView) hints(m *Model) []hint {
 	out := []hint{{m.hintKeys([]*intent{m.keys.byID["up"], m.keys.byID["down"]}), term.Lit("move")}}
-	if len(v.got.steps) > 0 {
+	if len(v.beside.steps) > 0 {
 		other := "data"
 		if v.inDoc {
 			other = "steps"
 		}
 		// In a short window the one is all that shows the data.
 		out = append(out, hint{term.Lit("tab"), term.Lit(other)}, hint{term.Lit("n/N"), term.Lit("difference")})
+	}
+	if v.known && !v.beside.ended() && !v.beside.reading {
+		out = append(out, hint{term.Lit("r"), term.Lit("read on")})
 	}
 	return append(out, hint{term.Lit("a/b"), term.Lit("go to A, B")}, hint{term.Lit("esc"), term.Lit("close")})
 }
@@ -193,7 +253,7 @@ func (v *compareView) box(m *Model, w, h int) []string {
 	room -= len(out)
 	switch {
 	case room < 1:
-	case len(v.got.steps) == 0, room < 6 && inner < besideWidth && v.inDoc:
+	case len(v.beside.steps) == 0, room < 6 && inner < besideWidth && v.inDoc:
 		out = append(out, v.docRows(m, inner, room)...)
 	case room < 6 && inner < besideWidth:
 		out = append(out, v.stepRows(m, inner, room)...) // tab shows the rest
@@ -205,7 +265,7 @@ func (v *compareView) box(m *Model, w, h int) []string {
 			out = append(out, at(a, i, left)+wall+at(b, i, inner-3-left))
 		}
 	default:
-		top := min(len(v.got.steps), max(room/2, 1))
+		top := min(len(v.beside.steps), max(room/2, 1))
 		out = append(out, v.stepRows(m, inner, top)...)
 		if room > top+1 {
 			out = append(out, paint.NewLine(inner, "").Fill(m.theme.Border, m.theme.Rule, inner).String())
@@ -257,14 +317,7 @@ func (v *compareView) head(m *Model, w int, short bool) []string {
 	for _, s := range v.got.warned {
 		out = append(out, wrapped(w, m.theme.Warn, m.term.SanitiseN(s, 400))...)
 	}
-	if len(v.got.steps) > 0 && !(short && v.got.first >= 0) {
-		said := term.Lit("all steps are equal")
-		if v.got.first >= 0 {
-			said = term.Lit("the first difference is at step " + treeview.Grouped(int64(v.got.first+1)) + " of " + treeview.Grouped(int64(len(v.got.steps))))
-		}
-		out = append(out, paint.NewLine(w, "").Put(m.theme.Dim, said).String())
-	}
-	return out
+	return append(out, v.beside.says(m, w, short)...)
 }
 
 // wrapped is a sentence over as many rows as it takes.
@@ -279,14 +332,14 @@ func wrapped(w int, s paint.Style, t term.Text) []string {
 // stepRows are the steps in the window, side by side.
 func (v *compareView) stepRows(m *Model, w, h int) []string {
 	v.scroll.Height = max(h, 1)
-	v.scroll.Clamp(len(v.got.steps))
+	v.scroll.Clamp(len(v.beside.steps))
 	signs := map[treeview.Change]string{treeview.Same: "=", treeview.Changed: "~", treeview.OnlyA: "<", treeview.OnlyB: ">"}
 	styles := map[treeview.Change]paint.Style{treeview.Changed: m.theme.Changed, treeview.OnlyA: m.theme.Removed, treeview.OnlyB: m.theme.Added}
-	oneSided := len(v.got.steps) > 0 && !slices.ContainsFunc(v.got.steps, func(s sideBySide) bool { return s.change != v.got.steps[0].change }) &&
-		(v.got.steps[0].change == treeview.OnlyA || v.got.steps[0].change == treeview.OnlyB)
+	oneSided := len(v.beside.steps) > 0 && !slices.ContainsFunc(v.beside.steps, func(s sideBySide) bool { return s.change != v.beside.steps[0].change }) &&
+		(v.beside.steps[0].change == treeview.OnlyA || v.beside.steps[0].change == treeview.OnlyB)
 	var out []string
-	for i := v.scroll.Top; i < min(v.scroll.Top+h, len(v.got.steps)); i++ {
-		s := v.got.steps[i]
+	for i := v.scroll.Top; i < min(v.scroll.Top+h, len(v.beside.steps)); i++ {
+		s := v.beside.steps[i]
 		l := rowStart(m, w, lookOf(i == v.scroll.Cursor, !v.inDoc))
 		if oneSided { // the other half would be empty
 			l.Put(styles[s.change], term.Lit(signs[s.change])).Gap(1).Put(styles[s.change], m.term.SanitiseN(s.a+s.b, w).Truncate(w-4, "…"))
