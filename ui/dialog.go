@@ -70,6 +70,7 @@ type dialog struct {
 	confirm   string    // the key that confirms
 	since     time.Time // when it opened, or came to be confirmed
 	heard     time.Time // when it took no notice of a key last
+	missed    bool      // it took no notice of a key that was pressed; that is said
 	gone      string    // why it is disarmed
 	busy      bool
 	began     time.Time // when the write did that is under way
@@ -182,7 +183,7 @@ func (m *Model) ask(d *dialog) tea.Cmd {
 	d.open(m.now())
 	d.ctx, d.cancel = context.WithCancel(m.ctx)
 	m.dialog = d
-	m.overlay = nil
+	m.overlay, m.aid = nil, nil
 	if d.tells == nil {
 		m.unsay() // what was said before is not about this
 	}
@@ -192,22 +193,33 @@ func (m *Model) ask(d *dialog) tea.Cmd {
 
 // open makes the dialog deaf for a moment, and what it says unread.
 func (d *dialog) open(now time.Time) {
-	d.since, d.heard, d.scroll = now, now, dialogScroll{read: -1, follow: true}
+	d.since, d.heard, d.scroll, d.missed = now, now, dialogScroll{read: -1, follow: true}, false
+}
+
+// wait is for how long it takes no notice of keys yet, if none is pressed.
+func (d *dialog) wait(now time.Time) time.Duration {
+	switch {
+	case d.tells != nil:
+		return 0
+	case d.editing():
+		return max(grace-now.Sub(d.since), 0)
+	}
+	return max(min(maxQuiet-now.Sub(d.since), quiet-now.Sub(d.heard)), 0)
 }
 
 // deaf reports whether a key pressed now was meant for something else.
 func (d *dialog) deaf(now time.Time) bool {
-	if d.tells != nil {
+	if d.wait(now) == 0 {
 		return false
 	}
-	if d.editing() {
-		return now.Sub(d.since) < grace
-	}
-	if now.Sub(d.since) >= maxQuiet || now.Sub(d.heard) >= quiet {
-		return false
-	}
-	d.heard = now
+	d.heard, d.missed = now, true
 	return true
+}
+
+// hush says that a key was not taken, and when the next one is.
+func (d *dialog) hush(m *Model) tea.Cmd {
+	m.screen.bars()
+	return m.later(d.wait(m.now()), func(m *Model) tea.Cmd { m.screen.bars(); return nil })
 }
 
 // slip is the key that closed a dialog. Pressed twice, or held for too long, it would
@@ -240,7 +252,7 @@ func (m *Model) slipped(key string) bool {
 
 func (m *Model) closeDialog() {
 	m.dialog.cancel()
-	m.dialog = nil
+	m.dialog, m.aid = nil, nil
 	m.screen.bars()
 }
 
@@ -331,9 +343,12 @@ func (d *dialog) press(m *Model, name, text string) tea.Cmd {
 	switch {
 	case name == "esc", d.gone != "" && name == "enter":
 		return d.leave(m)
-	case d.busy, d.deaf(m.now()):
+	case d.busy:
 		return nil
+	case d.deaf(m.now()):
+		return d.hush(m)
 	}
+	d.missed = false
 	if d.keys != nil && d.gone == "" {
 		if cmd, taken := d.keys(m, name); taken {
 			return cmd
@@ -435,8 +450,11 @@ func (d *dialog) edited(m *Model) tea.Cmd {
 }
 
 func (d *dialog) paste(m *Model, text string) tea.Cmd {
-	if !d.editing() || d.busy || d.gone != "" || d.deaf(m.now()) {
+	switch {
+	case !d.editing() || d.busy || d.gone != "":
 		return nil
+	case d.deaf(m.now()):
+		return d.hush(m)
 	}
 	d.complaint = ""
 	return d.typed(m, text)

@@ -307,6 +307,8 @@ func (d *dialog) answer(m *Model) dialogRow {
 	}
 	why := d.hindrance()
 	switch {
+	case d.missed && d.wait(m.now()) > 0:
+		return says(m.theme.Warn, "wait… a key that comes this soon is not taken for an answer")
 	case why != "":
 		return says(m.theme.Warn, why)
 	case d.editing() && d.next() < len(d.fields):
@@ -315,6 +317,9 @@ func (d *dialog) answer(m *Model) dialogRow {
 		return key("enter", "goes on; nothing is written yet")
 	case d.unread() > 0:
 		return key("down", "reads on, then "+d.confirm)
+	}
+	if d.missed {
+		return key(d.confirm, d.verb+" (ready now)")
 	}
 	return key(d.confirm, d.verb)
 }
@@ -334,7 +339,7 @@ func (d *dialog) foot() term.Text {
 // is one.
 func (m *Model) cursor() *tea.Cursor {
 	switch {
-	case m.tooSmall() || m.screen.content == "":
+	case m.tooSmall() || m.screen.content == "" || m.aid != nil:
 		return nil
 	case m.dialog != nil:
 		c := m.dialog.caret

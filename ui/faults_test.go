@@ -328,8 +328,8 @@ func TestTheFooterBeginsWithWhatAppliesToTheSelection(t *testing.T) {
 	o := openMemory(t)
 	seedExecutions(t, o.Executions)
 	o.Trees = nil
-	d := open(t, o, 80, 24).shows("? help  s suspend  T terminate  enter open")
-	d.press("6", "w").shows("? help  A acknowledge")
+	d := open(t, o, 80, 24).shows("? help  enter open")
+	d.press("6", "w").shows("? help  enter open  A acknowledge")
 	d = open(t, o, 200, 60).press("6", "w", "h").shows("y copy target's id").press("y").says(", the execution that the entry is for")
 	d.press("l").shows("y copy parent's id").press("y").says("copied order-1, the parent")
 }

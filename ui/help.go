@@ -17,7 +17,7 @@ func openHelp(m *Model, _ string) tea.Cmd {
 	m.pickFrom(&picker{
 		title: term.Lit("Keys"), prompt: "type a word or a key to find what it does; enter does it",
 		empty: "nothing here has that text or that key",
-		list:  helpPicks,
+		list:  helpPicks, findsKeys: true,
 	}, "")
 	return nil
 }

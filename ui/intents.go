@@ -62,8 +62,8 @@ func intents() []intent {
 func readIntents() []intent {
 	lists := []layout.Pane{layout.Navigator, layout.Tree, layout.Ancestry, layout.Detail, layout.Trace, layout.Queues}
 	return []intent{
-		{ID: "up", Keys: []string{"up", "k"}, Panes: lists, Short: "up", Long: "one row up", why: listed, do: moving(-1)},
-		{ID: "down", Keys: []string{"down", "j"}, Panes: lists, Short: "down", Long: "one row down", why: listed, do: moving(1)},
+		{ID: "up", Keys: []string{"up", "k"}, Panes: lists, Short: "up", Group: "move", Foot: 1, Long: "one row up", why: listed, do: moving(-1)},
+		{ID: "down", Keys: []string{"down", "j"}, Panes: lists, Short: "down", Group: "move", Foot: 1, Long: "one row down", why: listed, do: moving(1)},
 		{ID: "page-up", Keys: []string{"pgup", "ctrl+u"}, Panes: lists, Short: "page up", Long: "a page up", why: listed, do: paging(-1)},
 		{ID: "page-down", Keys: []string{"pgdown", "ctrl+d"}, Panes: lists, Short: "page down", Long: "a page down", why: listed, do: paging(1)},
 		{ID: "first", Keys: []string{"g", "home"}, Panes: lists, Short: "first", Long: "to the first row", why: listed, do: first},
@@ -85,7 +85,7 @@ func readIntents() []intent {
 			Long: "the selected execution's entries, or the whole store's", why: executionsOnly,
 			do: func(m *Model, _ string) tea.Cmd { return m.queues.widen(m) }},
 		{ID: "open", Keys: []string{"enter"}, Panes: []layout.Pane{layout.Navigator, layout.Tree, layout.Ancestry, layout.Trace, layout.Queues},
-			Short: "open", Foot: 4, Long: "go into what is selected; in the ancestry and the queues, jump to it", do: opening},
+			Short: "open", Foot: 2, Long: "go into what is selected; in the ancestry and the queues, jump to it", do: opening},
 		{ID: "back", Keys: []string{"esc"}, Short: "back", Long: "out of the zoom or the filter, then back to the navigator", do: backing},
 
 		{ID: "previous-step", Keys: []string{"["}, Short: "step back", Long: "the step before in the trace, from anywhere", why: traced, do: stepping(-1)},
@@ -117,7 +117,7 @@ func readIntents() []intent {
 		{ID: "about", Keys: []string{"i"}, Short: "about", Long: "what this store is, and how and why it is open as it is",
 			do: func(m *Model, _ string) tea.Cmd { m.overlay = aboutStore(m); return nil }},
 		{ID: "reload", Keys: []string{"R"}, Short: "reload", Long: "read everything on the screen again", do: readAgain},
-		{ID: "help", Keys: []string{"?"}, Short: "help", Foot: 1, Long: "these keys; typing finds one", do: openHelp},
+		{ID: "help", Keys: []string{"?", aidKey}, Short: "help", Foot: 1, Long: "these keys; typing finds one", do: openHelp},
 		{ID: "palette", Keys: []string{":"}, Short: "commands", Foot: 8, Long: "every command by its name", do: openPalette},
 		{ID: "goto", Keys: []string{"J"}, Short: "go to", Long: "to a session, an execution or a node of this session by its id", do: openGoto},
 		{ID: "suspend-program", Keys: []string{"ctrl+z", "Z s"}, Short: "shell", Long: "put the explorer in the background; fg brings it back",

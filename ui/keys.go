@@ -45,7 +45,7 @@ func keyRows(table []intent) []keymap.Row {
 }
 
 // lastKeys are those that lead to the palette where the settings leave it none.
-var lastKeys = [...]string{":", "f1", "f2", "f3", "f4"}
+var lastKeys = [...]string{":", "f2", "f3", "f4", "f5"}
 
 // bind makes the key map of a table, with the keys of some intents replaced. ctrl+c
 // quits whatever they say. The palette is never without a key: it leads to what has
@@ -271,30 +271,47 @@ func (m *Model) hintKeys(group []*intent) term.Text {
 	return term.Join(term.Lit("/"), parts...)
 }
 
+// narrowHints is below which width the footer has room for little more than moving,
+// and how to come to the rest.
+const narrowHints = 60
+
 // hints are the footer: what is most useful where the user is.
 func (m *Model) hints() []hint {
-	switch {
+	switch b := m.typing(); {
+	case m.aid != nil:
+		return m.aid.hints(m)
 	case m.dialog != nil:
-		return m.dialog.hints(m)
+		return append(m.dialog.hints(m), m.aidHint(m.dialog.editing()))
 	case m.overlay != nil:
-		return m.overlay.hints(m)
-	case m.typing() != nil:
-		return []hint{{term.Lit("enter"), term.Lit("keep")}, {term.Lit("esc"), term.Lit("clear")}, {term.Lit("tab"), term.Lit("complete")}}
+		_, _, typed := m.overlay.aid(m)
+		return append(m.overlay.hints(m), m.aidHint(typed))
+	case b != nil:
+		return []hint{{term.Lit("enter"), term.Lit("keep")}, {term.Lit("esc"), term.Lit("clear")}, {term.Lit("tab"), term.Lit("complete")}, m.aidHint(!b.input.Empty())}
 	case m.finding():
-		return []hint{{term.Lit("enter"), term.Lit("stay")}, {term.Lit("esc"), term.Lit("back")}}
+		return []hint{{term.Lit("enter"), term.Lit("stay")}, {term.Lit("esc"), term.Lit("back")}, m.aidHint(!m.detail.find.input.Empty())}
 	case len(m.keys.pending) > 0:
 		return []hint{{m.chordName(keymap.Join(m.keys.pending...)), term.Lit("…")}, {term.Lit("esc"), term.Lit("leave it")}}
 	}
 	var shown []*intent
+	narrow := m.width < narrowHints
+	rank := func(it *intent) int {
+		switch {
+		case narrow && it.Group == "pane":
+			return 3
+		case narrow && it.Write: // there is room for what is needed first
+			return it.Foot + 10
+		}
+		return it.Foot
+	}
 	for i := range m.keys.table {
 		it := &m.keys.table[i]
 		// What cannot be used is left to the help, which says why; writing keys of a
 		// read-only store would only be in the way.
-		if it.Foot > 0 && it.appliesIn(m.focus) && len(m.keysOf(it)) > 0 && it.disabled(m) == "" {
+		if it.Foot > 0 && (narrow || it.Group != "move") && it.appliesIn(m.focus) && len(m.keysOf(it)) > 0 && it.disabled(m) == "" {
 			shown = append(shown, it)
 		}
 	}
-	slices.SortStableFunc(shown, func(a, b *intent) int { return a.Foot - b.Foot })
+	slices.SortStableFunc(shown, func(a, b *intent) int { return rank(a) - rank(b) })
 	out := make([]hint, 0, len(shown))
 	for len(shown) > 0 {
 		n := 1
@@ -312,6 +329,15 @@ func (m *Model) hints() []hint {
 		shown = shown[n:]
 	}
 	return out
+}
+
+// aidHint is the key that shows the keys of what is open.
+func (m *Model) aidHint(typed bool) hint {
+	key := term.Lit(aidKey)
+	if keys := m.keysOf(m.keys.byID["help"]); len(keys) > 0 && !typed {
+		key = m.chordName(keys[0])
+	}
+	return hint{key, term.Lit("keys")}
 }
 
 // continuations are what may follow the keys of a chord that were pressed.

@@ -243,8 +243,8 @@ func TestThePaletteKeepsAKey(t *testing.T) {
 	}{
 		"unbound":     {map[string][]string{"palette": {}, "help": {}}, ":"},
 		"no key":      {map[string][]string{"palette": {"nonsense"}}, ":"},
-		"taken":       {map[string][]string{"quit": {":"}}, "f1"},
-		"taken twice": {map[string][]string{"quit": {":"}, "help": {"f1"}, "palette": nil}, "f2"},
+		"taken":       {map[string][]string{"quit": {":"}}, "f2"},
+		"taken twice": {map[string][]string{"quit": {":"}, "help": {"f2"}, "palette": nil}, "f3"},
 		"its own":     {map[string][]string{"palette": {"x"}}, "x"},
 	} {
 		k := bind(intents(), c.remap)

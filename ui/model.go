@@ -92,8 +92,9 @@ type Model struct {
 	live    liveState
 	again   retryState
 	status  statusLine
-	overlay surface // nil: nothing stands over the panes
-	going   request // the search for what an id belongs to
+	overlay surface  // nil: nothing stands over the panes
+	aid     *overlay // the keys of what is open, before it; nil: they are not shown
+	going   request  // the search for what an id belongs to
 	dialog  *dialog
 	slip    slip // of the dialog that was open last
 	writes  writesState

@@ -25,7 +25,12 @@ func (m *Model) wheel(at tea.Mouse) tea.Cmd {
 		return nil
 	}
 	switch {
-	case m.dialog != nil || m.tooSmall() || !m.screen.fits:
+	case m.tooSmall() || !m.screen.fits:
+		return nil
+	case m.aid != nil:
+		m.aid.wheel(m, rows)
+		return nil
+	case m.dialog != nil:
 		return nil
 	case m.overlay != nil:
 		m.overlay.wheel(m, rows)
@@ -49,7 +54,7 @@ func (m *Model) wheel(at tea.Mouse) tea.Cmd {
 // than look.
 func (m *Model) click(at tea.Mouse) tea.Cmd {
 	switch {
-	case at.Button != tea.MouseLeft || m.dialog != nil || m.tooSmall() || !m.screen.fits:
+	case at.Button != tea.MouseLeft || m.aid != nil || m.dialog != nil || m.tooSmall() || !m.screen.fits:
 		return nil
 	case m.overlay != nil:
 		box, x, y, w := m.over()

@@ -22,13 +22,15 @@ type surface interface {
 	// box returns lines of w cells, at most h of them.
 	box(m *Model, w, h int) []string
 	hints(m *Model) []hint
+	// aid are its keys; typed says that letters belong to what is typed.
+	aid(m *Model) (title string, keys []keyLine, typed bool)
 	// cursor is the cell of the box in which text is typed.
 	cursor() (x, y int, ok bool)
 }
 
 // close takes away what stands over the panes.
 func (m *Model) closeOverlay() {
-	m.overlay = nil
+	m.overlay, m.aid = nil, nil
 	m.screen.bars()
 }
 
@@ -70,6 +72,8 @@ func (o *overlay) key(m *Model, msg tea.KeyPressMsg) tea.Cmd {
 		o.scroll(-o.rows)
 	case id == "last":
 		o.scroll(o.rows)
+	case o == m.aid:
+		m.closeAid()
 	default:
 		m.closeOverlay()
 	}
@@ -155,6 +159,8 @@ func (m *Model) over() (box []string, x, y, w int) {
 	body := m.screen.layout.Body()
 	w = min(m.width, 90)
 	switch {
+	case m.aid != nil:
+		box = m.aid.box(m, w, body.H)
 	case m.dialog != nil:
 		box = m.dialog.box(m)
 	case m.overlay != nil:

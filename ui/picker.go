@@ -30,6 +30,9 @@ type picker struct {
 	// when it closes without a choice.
 	waiting string
 	leave   func(m *Model)
+	// findsKeys says that a key that is typed is looked for, the help's own too.
+	findsKeys bool
+	gone      map[string]bool // of the stores listed, those that are not there any more
 
 	picks  []pick
 	listed struct {
@@ -59,7 +62,7 @@ const maxTyped = 4096
 // pickFrom opens a picker with something typed already.
 func (m *Model) pickFrom(p *picker, typed string) {
 	p.input = field.New(typed, maxTyped)
-	m.overlay = p
+	m.overlay, m.aid = p, nil
 	m.keys.pending = nil
 	m.screen.bars()
 }

@@ -2,6 +2,9 @@ package ui
 
 import (
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -29,17 +32,84 @@ func openStores(m *Model, _ string) tea.Cmd {
 		empty: "nothing was open before; type a path or a locator",
 		list:  storePicks,
 	}, "")
-	m.overlay.(*picker).input.Mask = locate.Mask
-	return nil
+	p := m.overlay.(*picker)
+	p.input.Mask = locate.Mask
+	return m.missing(p)
+}
+
+// missing finds which of the files that were open are not there any more. A disk may
+// take its time, so that is done off the program's goroutine.
+func (m *Model) missing(p *picker) tea.Cmd {
+	recent := m.memory.RecentStores()
+	return func() tea.Msg {
+		gone := map[string]bool{}
+		for _, r := range recent {
+			if !filepath.IsAbs(r.Store) { // on a server: only opening it tells
+				continue
+			}
+			if _, err := os.Stat(r.Store); errors.Is(err, fs.ErrNotExist) {
+				gone[r.Store] = true
+			}
+		}
+		return answerFunc(func(m *Model) tea.Cmd {
+			if m.overlay == surface(p) {
+				p.gone = gone
+				p.stale()
+			}
+			return nil
+		})
+	}
+}
+
+// forget takes a store out of those that were open, and lists the others again.
+func (m *Model) forget(key string) tea.Cmd {
+	s := m.memory
+	return func() tea.Msg {
+		err := s.Forget(key)
+		return answerFunc(func(m *Model) tea.Cmd {
+			if err != nil {
+				m.refused(key + " is in the list again at the next start: " + err.Error())
+			} else {
+				m.say(key + " is out of the list")
+			}
+			if m.dialog != nil || m.overlay != nil {
+				return nil
+			}
+			return openStores(m, "")
+		})
+	}
+}
+
+// forgetOrOpen asks what to do about a store that is not there any more.
+func (m *Model) forgetOrOpen(r state.Recent) {
+	m.pickFrom(&picker{
+		title: m.term.SanitiseN(r.Store, 200).Plus(term.Lit(" is gone")), prompt: "choose", empty: "there is no such choice",
+		list: func(_ *Model, typed string) []pick {
+			return ranked([]pick{
+				{id: "forget", text: term.Lit("take it out of this list, with the names of its branches kept"), run: func(m *Model) tea.Cmd {
+					return m.forget(r.Store)
+				}},
+				{id: "open", text: term.Lit("try to open it all the same"), run: func(m *Model) tea.Cmd { return m.visit(r.Store, r.Prefix) }},
+			}, typed, func(p pick) []string { return []string{p.text.String()} })
+		},
+	}, "")
 }
 
 func storePicks(m *Model, typed string) []pick {
 	var out []pick
+	var gone map[string]bool
+	if p, is := m.overlay.(*picker); is {
+		gone = p.gone
+	}
 	for _, r := range ranked(m.memory.RecentStores(), typed, func(r state.Recent) []string { return []string{r.Store} }) {
 		p := pick{id: r.Store, text: m.term.Sanitise(r.Store).TruncateMiddle(200, "…"), tail: term.Lit(when.Distance(m.now().Sub(r.Opened).Seconds(), false) + " ago"),
 			run: func(m *Model) tea.Cmd { return m.visit(r.Store, r.Prefix) }}
-		if r.Store == m.storeKey() {
+		switch {
+		case r.Store == m.storeKey():
 			p.note = term.Lit("open now")
+		case gone[r.Store]:
+			p.note = term.Lit("gone; enter takes it out of this list")
+			p.run = func(m *Model) tea.Cmd { m.forgetOrOpen(r); return nil }
 		}
 		out = append(out, p)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"treering/internal/term"
+	"treering/store"
 	"treering/tracefeed"
 	"treering/treeview"
 	"treering/ui/paint"
@@ -62,6 +63,8 @@ func (t *tracePane) listed(m *Model, w, h int, focused bool) []string {
 		return m.unreadLines(w, t.err)
 	case !t.traceless() && len(t.steps) == 0 && t.bar.on():
 		return paragraph(w, m.theme.Dim, term.Lit("no step matches"), term.Lit(m.keyFor("back")+" clears the filter"))
+	case len(t.steps) == 0 && m.state.known && m.state.summary.Status.Is(store.Pending):
+		return paragraph(w, m.theme.Dim, term.Lit("PENDING: it has not begun, so there is no step yet"))
 	case len(t.steps) == 0:
 		return paragraph(w, m.theme.Dim, term.Lit("no steps were recorded; engines trace only where they are told to"))
 	}

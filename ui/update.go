@@ -53,6 +53,10 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 			return m.quit()
 		}
 		return nil
+	case m.aid != nil:
+		return m.aid.key(m, msg)
+	case m.aided(msg):
+		return nil
 	case m.dialog != nil:
 		return m.dialog.key(m, name, msg.Text)
 	case m.overlay != nil:
@@ -78,6 +82,8 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 // paste goes where typing goes, and nowhere else.
 func (m *Model) paste(text string) tea.Cmd {
 	switch {
+	case m.aid != nil:
+		return nil
 	case m.dialog != nil:
 		return m.dialog.paste(m, text)
 	case m.overlay != nil:
