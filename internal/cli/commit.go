@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -299,7 +300,7 @@ func members(j store.JSON, at string, known ...string) (map[string]store.JSON, e
 			is = is || name == k
 		}
 		if !is {
-			return nil, usagef("%s has an unknown key %q; the known ones are %q", at, k, known)
+			return nil, usagef("%s has an unknown key %q; the known ones are %s", at, k, strings.Join(known, ", "))
 		}
 		if _, again := out[k]; again {
 			return nil, usagef("%s has the key %q twice", at, k)

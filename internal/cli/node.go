@@ -49,12 +49,19 @@ treering node example 019a2e4b-9cf9-78d6-988e-666864c47a46 --raw`,
 				if err := a.out.flush(); err != nil {
 					return err
 				}
-				return notFoundf("session %q has no node %s", session, strings.Join(missing, ", "))
+				text := strings.Join(missing[:min(len(missing), namedMissing)], ", ")
+				if rest := len(missing) - namedMissing; rest > 0 {
+					text += fmt.Sprintf(", and %d more of the %d asked for", rest, len(ids))
+				}
+				return notFoundf("session %q has no node %s", session, text)
 			})
 		},
 	}
 	return a.rawFlag(cmd, "each node's data")
 }
+
+// namedMissing is how many nodes that are not there an error names.
+const namedMissing = 10
 
 // showNodes prints nodes for people, one after the other.
 func (a *app) showNodes(nodes []store.Node) error {

@@ -184,11 +184,18 @@ func TestNodeLists(t *testing.T) {
 		t.Errorf("missing nodes: %+v", r)
 	}
 	same(t, "those that are there", r.out, n2+n1)
+	many := []string{"node", "example", "n1", "--json"}
+	for i := range 12 {
+		many = append(many, fmt.Sprintf("x%d", i))
+	}
+	if r := w.run(many...); r.code != exitNotFound || !strings.HasSuffix(r.err, ", \"x9\", and 2 more of the 13 asked for\n") {
+		t.Errorf("many missing nodes: %+v", r)
+	}
 
 	w.fails(exitNotFound, `node "gone" not found in session "example"`, "history", "example", "gone")
 	w.fails(exitNotFound, `node "gone" not found in session "example"`, "children", "example", "gone")
 	w.fails(exitFailed, "node id: must not be empty", "children", "example", "")
-	many := append([]string{"node", "example"}, strings.Fields(strings.Repeat("n1 ", store.MaxNodeIDs+1))...)
+	many = append([]string{"node", "example"}, strings.Fields(strings.Repeat("n1 ", store.MaxNodeIDs+1))...)
 	w.fails(exitFailed, "1001 in one call, at most 1000 are taken", many...)
 	same(t, "a thousand", strconv.Itoa(strings.Count(w.ok(append([]string{"--json"}, many[:len(many)-1]...)...), n1)), "1000")
 }
