@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"treering/store"
@@ -32,6 +33,40 @@ BEGIN
   RETURN s;
 END $$`
 
+// statements is the same as plain SQL from a client, in as few round trips as that can be:
+// the transaction goes on when the answer has said that the race was not lost.
+func statements(ctx context.Context, pool *pgxpool.Pool, id, data string, version int64, event string) error {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	var first, rest pgx.Batch
+	first.Queue("BEGIN")
+	if version == 0 {
+		first.Queue("INSERT INTO harel_executions VALUES ($1, 'd', $2, 1)", id, data)
+	} else {
+		first.Queue("UPDATE harel_executions SET definition_id = 'd', data = $2, version = $3::bigint + 1 WHERE id = $1 AND version = $3", id, data, version)
+	}
+	answers := conn.SendBatch(ctx, &first)
+	_, berr := answers.Exec()
+	tag, err := answers.Exec()
+	if err = errors.Join(berr, err, answers.Close()); err == nil && tag.RowsAffected() != 1 {
+		err = errors.New("lost")
+	}
+	if err != nil {
+		_, rerr := conn.Exec(ctx, "ROLLBACK")
+		return errors.Join(err, rerr)
+	}
+	rest.Queue("INSERT INTO harel_outbox (target_id, event) VALUES ('t', $1) RETURNING seq", event)
+	rest.Queue("INSERT INTO harel_processed_events VALUES ($1, $1 || $2) ON CONFLICT DO NOTHING", id, fmt.Sprint(version))
+	rest.Queue("INSERT INTO harel_timers VALUES ($1, 'A.B', $2) ON CONFLICT (execution_id, path) DO UPDATE SET fire_at = excluded.fire_at", id, float64(version))
+	rest.Queue("INSERT INTO harel_trace SELECT $1, coalesce(max(idx), -1) + 1, $2 FROM harel_trace WHERE execution_id = $1", id, event)
+	rest.Queue("DELETE FROM harel_trace WHERE execution_id = $1 AND idx <= (SELECT max(idx) FROM harel_trace WHERE execution_id = $1) - 200", id)
+	rest.Queue("COMMIT")
+	return conn.SendBatch(ctx, &rest).Close()
+}
+
 func BenchmarkCommit(b *testing.B) {
 	s := server(b)
 	for _, committers := range []int{1, 8, 64} {
@@ -50,12 +85,17 @@ func BenchmarkCommit(b *testing.B) {
 			name   string
 			commit func(ctx context.Context, e *store.Execution) error
 		}{
-			{"plain", func(ctx context.Context, e *store.Execution) error {
+			{"function", func(ctx context.Context, e *store.Execution) error {
 				var seq int64
 				err := pool.QueryRow(ctx, "SELECT plain_commit($1, $2, $3, $4)", e.ID, data, e.Version, string(event)).Scan(&seq)
 				if err == nil && seq < 0 {
 					err = errors.New("lost")
 				}
+				e.Version++
+				return err
+			}},
+			{"statements", func(ctx context.Context, e *store.Execution) error {
+				err := statements(ctx, pool, e.ID, string(data), e.Version, string(event))
 				e.Version++
 				return err
 			}},
