@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"zombiezen.com/go/sqlite"
@@ -26,13 +27,18 @@ func Detect(c foreign.Columns) bool {
 }
 
 // Reader reads one database.
-type Reader struct{ db foreign.Database }
+type Reader struct {
+	db foreign.Database
+
+	mu     sync.Mutex
+	titles map[string]string // by thread; what it began with does not change
+}
 
 var _ foreign.Reader = (*Reader)(nil)
 
 // New returns a reader of a database in which Detect found the tables. Close closes
 // the database.
-func New(db foreign.Database) *Reader { return &Reader{db} }
+func New(db foreign.Database) *Reader { return &Reader{db: db, titles: map[string]string{}} }
 
 // Database is what is read: it tells when it changed.
 func (r *Reader) Database() foreign.Database { return r.db }
@@ -44,20 +50,82 @@ func (r *Reader) Token(ctx context.Context) (string, error) { return r.db.Change
 func (r *Reader) Close() error { return r.db.Close() }
 
 // Sessions implements foreign.Reader. Ids of checkpoints climb with time, so the
-// threads with the latest come first.
+// threads with the latest come first. A thread is titled by what it was asked first.
 func (r *Reader) Sessions(ctx context.Context) (heads []foreign.Head, err error) {
 	err = r.db.Read(ctx, func(conn *sqlite.Conn) error {
 		heads = nil
 		there := map[string]bool{} // names that differ in what is no text are shown alike
-		return foreign.Each(conn, "SELECT thread_id, max(checkpoint_id) FROM checkpoints GROUP BY 1 ORDER BY 2 DESC, 1", nil, func(row *sqlite.Stmt) error {
+		err := foreign.Each(conn, "SELECT thread_id, max(checkpoint_id) FROM checkpoints GROUP BY 1 ORDER BY 2 DESC, 1", nil, func(row *sqlite.Stmt) error {
 			if id := foreign.Text(row, 0); !there[id] {
 				there[id] = true
 				heads = append(heads, foreign.Head{ID: id, Kind: Kind, Size: -1, Updated: idTime(foreign.Text(row, 1))})
 			}
 			return nil
 		})
+		if err != nil {
+			return err
+		}
+		return r.entitle(ctx, conn, heads[:min(len(heads), maxEntitled)])
 	})
 	return heads, err
+}
+
+// Bounds of what is read for the titles of threads.
+const (
+	maxEntitled = 1000 // the latest threads
+	maxBegin    = 3    // checkpoints of one: the input is in the first or in the next
+)
+
+// entitle gives threads their titles.
+func (r *Reader) entitle(ctx context.Context, conn *sqlite.Conn, heads []foreign.Head) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range heads {
+		h := &heads[i]
+		if h.Title = r.titles[h.ID]; h.Title != "" || strings.Contains(h.ID, "\uFFFD") {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := foreign.Each(conn, `SELECT type, CASE WHEN length(checkpoint) <= ?2 THEN checkpoint END FROM checkpoints
+			WHERE `+thread(h.ID)+` AND checkpoint_ns = '' ORDER BY checkpoint_id LIMIT ?3`, func(s *sqlite.Stmt) {
+			s.BindText(1, h.ID)
+			s.BindInt64(2, maxTitled)
+			s.BindInt64(3, maxBegin)
+		}, func(row *sqlite.Stmt) error {
+			if body := foreign.Bytes(row, 1); body != nil && h.Title == "" {
+				state, _ := value(foreign.Text(row, 0), body) // what cannot be read is said where it is shown
+				h.Title = asked(state.Get("channel_values"))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if h.Title != "" {
+			r.titles[h.ID] = h.Title
+		}
+	}
+	return nil
+}
+
+// asked is what a thread began with: the message that it was given, or else the first thing.
+func asked(values store.JSON) string {
+	input := values.Get("__start__")
+	for _, messages := range []store.JSON{input.Get("messages"), values.Get("messages")} {
+		if said := lastMessage(messages); said != "" {
+			return foreign.Title(said)
+		}
+	}
+	for name, v := range input.Members() {
+		shown, ok := v.Text()
+		if !ok {
+			shown = string(v)
+		}
+		return foreign.Title(name + "=" + shown)
+	}
+	return ""
 }
 
 // idTime is the time in a UUID of version 6, in epoch seconds; 0 where it is none.

@@ -2,6 +2,7 @@ package langgraph
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
@@ -266,5 +267,51 @@ func TestThreadsWithoutAText(t *testing.T) {
 		if h.ID == "\uFFFDessay" && writes == 0 {
 			t.Error("nothing was written")
 		}
+	}
+}
+
+// A thread is titled by what it was asked first, in whichever of the first checkpoints that is, and
+// by nothing that would have to be run, deciphered or read at length.
+func TestTitlesOfThreads(t *testing.T) {
+	path := testfiles.Copy(t, "langgraph.sqlite")
+	db, err := zombie.OpenConn(path, zombie.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	message := `{"channel_values": {"__start__": {"messages": [{"type": "human", "content": "earlier"}, {"role": "user", "content": "asked\nfor %s"}]}}}`
+	for thread, row := range map[string][2]string{
+		"input":     {"json", fmt.Sprintf(message, "this")},
+		"fields":    {"json", `{"channel_values": {"__start__": {"topic": "tides", "words": 300}}}`},
+		"number":    {"json", `{"channel_values": {"__start__": {"words": 300}}}`},
+		"empty":     {"json", `{"channel_values": {}}`},
+		"encrypted": {"json+aes", fmt.Sprintf(message, "that")},
+		"pickle":    {"pickle", fmt.Sprintf(message, "that")},
+		"damaged":   {"json", `{"channel_values"`},
+		"long":      {"json", fmt.Sprintf(message, strings.Repeat("x", maxTitled))},
+	} {
+		err := sqlitex.ExecuteTransient(db, "INSERT INTO checkpoints (thread_id, checkpoint_id, type, checkpoint, metadata) VALUES (?, '1', ?, CAST(? AS BLOB), '{}')",
+			&sqlitex.ExecOptions{Args: []any{thread, row[0], row[1]}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, path)
+	heads, err := s.Heads(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, h := range heads {
+		got[h.ID] = h.Title
+	}
+	want := map[string]string{
+		"essay-1": "Write about otters", "essay-2": "Write about tides", "input": "asked", "fields": "topic=tides", "number": "words=300",
+		"empty": "", "encrypted": "", "pickle": "", "damaged": "", "long": "",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
