@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Waiter is what a [Watcher] offers besides that need not be asked again and again.
 // Several goroutines may wait at once.
@@ -20,4 +23,14 @@ type Waiter interface {
 	// Identity tells the store that is read now from any other that was or will be at
 	// the same locator.
 	Identity(ctx context.Context) (string, error)
+}
+
+// Follower is what a [Watcher] offers besides where it may read a copy that others keep
+// up to date.
+type Follower interface {
+	// Behind says since when what is read is known to be, or may be, older than what was
+	// written, and why, in one phrase for people. The zero time: nothing speaks for that.
+	// It tells what the last look at the store has shown, and does not wait for the store;
+	// the change token moves when it becomes another.
+	Behind() (since time.Time, why string)
 }

@@ -161,6 +161,9 @@ func aboutStore(m *Model) *overlay {
 		}
 		put("executions", text)
 	}
+	if since, why := m.opened.Behind(); !since.IsZero() {
+		put("old", "since "+m.clockOf(since, false)+": "+why)
+	}
 	if m.live.err != nil {
 		put("lost", m.reason(m.live.err))
 	}

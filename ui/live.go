@@ -19,6 +19,7 @@ type liveState struct {
 	err      error
 	glancing bool      // a glance is set for later
 	behind   time.Time // since when lists are compared that take long; zero: nothing is
+	stale    time.Time // since when the store may show what is old; zero: nothing speaks for that
 }
 
 // mostCompared is how many rows of a list are compared to find out what changed in it.
@@ -115,7 +116,30 @@ func (b feedNews) apply(m *Model) tea.Cmd {
 		m.live.behind = behind
 		m.screen.bars()
 	}
+	m.standing()
 	return tea.Batch(g.apply(m), m.follow())
+}
+
+// standing notes how a store on a server stands to others, which failovers change.
+func (m *Model) standing() {
+	if !m.opened.OnServer() {
+		return
+	}
+	since, why := m.opened.Behind()
+	if m.live.stale != since {
+		m.live.stale = since
+		m.screen.bars()
+		switch {
+		case since.IsZero():
+			m.say("what is shown is up to date again")
+		default:
+			m.warned("what is shown may be old since " + m.clockOf(since, false) + ": " + why)
+		}
+	}
+	if how, why := m.opened.How(); how != m.info.How || why != m.info.Why {
+		m.info.How, m.info.Why = how, why
+		m.warned(how + ": " + why)
+	}
 }
 
 // gleaned is what a batch asks for.

@@ -36,6 +36,10 @@ func (m *Model) liveWord(w int) (term.Text, paint.Style) {
 		return since("disconnected", m.live.lost), t.Error
 	case m.again.err != nil:
 		return term.Lit("not all is read"), t.Error
+	case !m.live.stale.IsZero() && short:
+		return since("old", m.live.stale), t.Warn
+	case !m.live.stale.IsZero():
+		return since("may be old", m.live.stale), t.Warn
 	case m.again.slow:
 		return since("waiting for the store", m.again.asking), t.Warn
 	case m.system.driver != nil:

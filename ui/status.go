@@ -69,6 +69,12 @@ func (m *Model) done(s string) { m.sayStyled(m.theme.Good, s) }
 // refused says why something was not done.
 func (m *Model) refused(s string) { m.sayStyled(m.theme.Warn, s) }
 
+// warned says what became of the store by itself. Nobody may be there to see it.
+func (m *Model) warned(s string) {
+	m.sayStyled(m.theme.Warn, s)
+	m.status.stays = true
+}
+
 // failed says what went wrong and what to do next.
 func (m *Model) failed(what string, err error) {
 	if err == nil || abandoned(err) {

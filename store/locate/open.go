@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"treering/store"
 	"treering/store/foreign"
@@ -272,6 +273,19 @@ func (o *Opened) How() (how, why string) {
 		why = "no writing was asked for; " + why
 	}
 	return h.Mode, why
+}
+
+// OnServer reports whether the store is on a server, where it can come to stand
+// otherwise than when it was opened.
+func (o *Opened) OnServer() bool { return o.server != nil }
+
+// Behind says since when what is read may be older than what was written, and why; the
+// zero time: nothing speaks for that. Like How it does not wait for the store.
+func (o *Opened) Behind() (since time.Time, why string) {
+	if f, ok := o.Watcher.(store.Follower); ok {
+		return f.Behind()
+	}
+	return time.Time{}, ""
 }
 
 // Count counts the executions of every set and the live sessions into Info. It

@@ -118,6 +118,7 @@ func (l *link) worded(err error) error {
 			said.is = store.ErrBusy
 		case diskFull:
 			said.text += "; the server's disk is full, nothing was written"
+			said.is = ErrFull
 		case insufficientPrivilege:
 			said.text += "; the user of the URL lacks the right"
 		}
@@ -128,6 +129,9 @@ func (l *link) worded(err error) error {
 	}
 	return err
 }
+
+// ErrFull: the server's disk is full, and nothing can be added.
+var ErrFull = errors.New("the server's disk is full")
 
 // serverError is what a server said.
 type serverError struct {
@@ -156,7 +160,10 @@ func isLoss(err error) bool {
 	var connecting *pgconn.ConnectError
 	var network net.Error
 	var config *pgconn.ParseConfigError
+	var silent *silentError
 	switch {
+	case errors.As(err, &silent):
+		return true
 	case errors.As(err, &config):
 		return false
 	case errors.As(err, &connecting):
@@ -203,7 +210,7 @@ const readTries = 3
 
 // read runs fn on a connection. It may run more than once.
 func (db *DB) read(ctx context.Context, fn func(querier) error) error {
-	return db.reading(ctx, func(conn *pgxpool.Conn) error { return fn(conn) })
+	return db.reading(ctx, db.patience, func(ctx context.Context, conn *pgxpool.Conn) error { return fn(bounded{ctx, conn}) })
 }
 
 // readOne runs fn in one transaction that sees one state of the database.
@@ -211,17 +218,62 @@ func (db *DB) readOne(ctx context.Context, fn func(querier) error) error {
 	if err := db.left.settled(ctx); err != nil {
 		return err
 	}
-	return db.reading(ctx, func(conn *pgxpool.Conn) error {
-		return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error { return fn(tx) })
+	return db.reading(ctx, db.patience, func(ctx context.Context, conn *pgxpool.Conn) error {
+		return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error { return fn(bounded{ctx, tx}) })
 	})
 }
 
-func (db *DB) reading(ctx context.Context, fn func(*pgxpool.Conn) error) error {
+// bounded is a querier whose every query ends with one context, whichever is given to it.
+type bounded struct {
+	ctx context.Context //nolint:containedctx // it lives as long as the call that made it
+	querier
+}
+
+func (b bounded) Query(_ context.Context, sql string, args ...any) (pgx.Rows, error) {
+	return b.querier.Query(b.ctx, sql, args...)
+}
+
+func (b bounded) QueryRow(_ context.Context, sql string, args ...any) pgx.Row {
+	return b.querier.QueryRow(b.ctx, sql, args...)
+}
+
+// silentError is a server that keeps the connection and says nothing.
+type silentError struct{ waited time.Duration }
+
+func (e *silentError) Error() string { return fmt.Sprintf("it has not answered for %v", e.waited) }
+
+// within runs what opens a database, as long as an answer is waited for.
+func (db *DB) within(ctx context.Context, fn func(context.Context) error) error {
+	if db.patience <= 0 {
+		return fn(ctx)
+	}
+	bounded, cancel := context.WithTimeoutCause(ctx, db.patience, &silentError{db.patience})
+	defer cancel()
+	err := fn(bounded)
+	if cause := context.Cause(bounded); err != nil && ctx.Err() == nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+// reading runs fn with a context that ends with ctx, and after patience where that is
+// not 0: a server that is there and does not answer keeps nobody for ever.
+func (db *DB) reading(ctx context.Context, patience time.Duration, fn func(context.Context, *pgxpool.Conn) error) error {
+	within := ctx
+	if patience > 0 {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeoutCause(ctx, patience, &silentError{patience})
+		defer cancel()
+	}
 	for try := 1; ; try++ {
 		if err := db.usable(ctx); err != nil {
 			return err
 		}
-		err := db.once(ctx, fn)
+		err := db.once(within, fn)
+		var silent *silentError
+		if err != nil && ctx.Err() == nil && errors.As(context.Cause(within), &silent) {
+			return db.link.failed(silent)
+		}
 		if db.closed.Load() && err != nil && isLoss(err) {
 			return store.ErrClosed
 		}
@@ -233,13 +285,13 @@ func (db *DB) reading(ctx context.Context, fn func(*pgxpool.Conn) error) error {
 	}
 }
 
-func (db *DB) once(ctx context.Context, fn func(*pgxpool.Conn) error) error {
+func (db *DB) once(ctx context.Context, fn func(context.Context, *pgxpool.Conn) error) error {
 	conn, err := db.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Release()
-	return fn(conn)
+	return fn(ctx, conn)
 }
 
 // answered words what became of a call.
@@ -403,8 +455,11 @@ func (e *lostAnswerError) Unwrap() error { return e.err }
 // writeOn runs fn until it was done or cannot be.
 func (db *DB) writeOn(ctx context.Context, conn *pgxpool.Conn, fn func(context.Context, *pgxpool.Conn) error) error {
 	defer func() { conn.Release() }()
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
+	if db.patience > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, db.patience, &silentError{db.patience})
+		defer cancel()
+	}
 	for try := 1; ; try++ {
 		err := fn(ctx, conn)
 		if err == nil || try == writeTries {

@@ -48,7 +48,7 @@ const (
 	connectTimeout   = 10 * time.Second
 	statementTimeout = 30 * time.Second // as the server keeps it
 	lockTimeout      = 10 * time.Second
-	answerTimeout    = statementTimeout + 15*time.Second // for a server that does not even say no
+	graceTimeout     = 15 * time.Second // for a server that does not even say no, after that
 	maxConnections   = 16
 )
 
@@ -56,11 +56,14 @@ const (
 type DB struct {
 	pool     *pgxpool.Pool
 	config   *pgx.ConnConfig // of connections beside the pool
+	patience time.Duration   // for one answer; 0: without end
 	readOnly string          // why writes are refused, "" where they are not
+	stands   stands
 	layout   Layout
 	set      *Set // nil: no executions are open
 	note     string
 	how, why string
+	asked    bool // writing was asked for, whether or not it can be had
 	server   serverInfo
 	now      func() time.Time
 	link     link
@@ -110,14 +113,15 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{
-		config: config.ConnConfig.Copy(), now: o.Now, traceMax: traceMax, closing: make(chan struct{}),
+		patience: patienceOf(config.ConnConfig.RuntimeParams["statement_timeout"]),
+		config:   config.ConnConfig.Copy(), now: o.Now, traceMax: traceMax, closing: make(chan struct{}),
 		link: link{secret: config.ConnConfig.Password},
 	}
 	// The listening connection is written to by nobody else.
 	if db.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, db.link.failed(err)
 	}
-	if err := db.begin(ctx, o); err != nil {
+	if err := db.within(ctx, func(ctx context.Context) error { return db.begin(ctx, o) }); err != nil {
 		db.pool.Close()
 		return nil, db.link.failed(err)
 	}
@@ -150,6 +154,22 @@ func configOf(o Options) (*pgxpool.Config, error) {
 	}
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error { return prepare(ctx, conn, o.ReadWrite, given) }
 	return config, nil
+}
+
+// patienceOf is how long an answer is waited for where statements have this time, as a
+// URL says it; 0: without end, as statements go on then.
+func patienceOf(text string) time.Duration {
+	if text == "" {
+		return statementTimeout + graceTimeout
+	}
+	limit, err := time.ParseDuration(strings.ReplaceAll(text, "min", "m"))
+	if ms, merr := strconv.ParseInt(text, 10, 64); merr == nil {
+		limit, err = time.Duration(ms)*time.Millisecond, nil
+	}
+	if err != nil || limit <= 0 {
+		return 0
+	}
+	return limit + graceTimeout
 }
 
 // ConfigError is a URL that cannot be read, or what it refers to. It does not quote it.
@@ -237,6 +257,7 @@ func (db *DB) begin(ctx context.Context, o Options) error {
 	}
 	s.Version, _, _ = strings.Cut(s.Version, " ")
 	s.Identity = system + "/" + database
+	db.stands.now.replica = s.Replica
 	db.settleWriting(o)
 	if o.Create && o.ReadWrite && db.readOnly == "" {
 		if err := create(ctx, conn.Conn(), o.Prefix, o.Announce); err != nil {
@@ -268,12 +289,13 @@ func (db *DB) begin(ctx context.Context, o Options) error {
 
 // settleWriting says how and why the database is open as it is.
 func (db *DB) settleWriting(o Options) {
+	db.asked = o.ReadWrite
 	switch {
 	case !o.ReadWrite:
 		db.readOnly = "open it with --rw to write"
 		db.how, db.why = "read-only transactions", "no writing was asked for"
 	case db.server.Replica:
-		db.readOnly = "the server is a replica, which takes no writes"
+		db.readOnly = isReplica
 		db.how, db.why = "read-only transactions", db.readOnly
 	case db.server.ReadOnly:
 		db.readOnly = "the server has default_transaction_read_only on for this user, database or connection"
@@ -346,9 +368,6 @@ func (db *DB) Layout() Layout { return db.layout }
 
 // Set is the open execution set, nil where none is, with a note about the choice.
 func (db *DB) Set() (*Set, string) { return db.set, db.note }
-
-// How says how and why the database is open as it is.
-func (db *DB) How() (how, why string) { return db.how, db.why }
 
 // Writable reports whether writes are taken.
 func (db *DB) Writable() bool { return db.readOnly == "" }

@@ -23,6 +23,9 @@ const (
 	tellWait  = 5 * time.Second        // for the server to take one
 	lookEvery = 250 * time.Millisecond // at tables whose writers tell nobody
 	lookOurs  = time.Second            // at our own, which harel may write, too
+	// lookTimeout is for the answer to the smallest question there is; a server that
+	// takes longer is away.
+	lookTimeout = 5 * time.Second
 )
 
 var _ store.Waiter = (*DB)(nil)
@@ -31,15 +34,22 @@ var _ store.Waiter = (*DB)(nil)
 // transaction that wrote anything has ended between two equal ones, in any database of
 // the server. It is free of charge whatever the size of the tables, works on a replica,
 // and moves for others' transactions, too.
+//
+// A server that became a replica, or is none any more, or has lost the one that it
+// follows, is a change, too.
 func (db *DB) ChangeToken(ctx context.Context) (token string, err error) {
-	sql := "SELECT pg_current_snapshot()::text"
-	err = db.reading(ctx, func(conn *pgxpool.Conn) error {
+	var now standing
+	err = db.reading(ctx, lookTimeout, func(ctx context.Context, conn *pgxpool.Conn) error {
+		snapshot := "pg_current_snapshot()"
 		if serverMajor(conn.Conn()) < 13 {
-			sql = "SELECT txid_current_snapshot()::text"
+			snapshot = "txid_current_snapshot()"
 		}
-		return conn.QueryRow(ctx, sql).Scan(&token)
+		return conn.QueryRow(ctx, "SELECT "+snapshot+"::text, "+standingQuery).Scan(&token, &now.replica, &now.cut)
 	})
-	return token, err
+	if err != nil {
+		return "", err
+	}
+	return token + db.stands.note(now), nil
 }
 
 // Wait implements [store.Waiter].
@@ -165,7 +175,7 @@ func (n *notifier) run(ctx context.Context) {
 func (n *notifier) send(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, tellWait)
 	defer cancel()
-	_ = n.db.once(ctx, func(conn *pgxpool.Conn) error { //nolint:errcheck // see above
+	_ = n.db.once(ctx, func(ctx context.Context, conn *pgxpool.Conn) error { //nolint:errcheck // see above
 		_, err := conn.Exec(ctx, "SELECT pg_notify('"+channel+"', '')")
 		return err
 	})

@@ -62,6 +62,7 @@ type DB struct {
 	health health
 	gate   gate
 	pulse  pulse
+	roles  roles
 	server server
 
 	ours       bool
@@ -168,7 +169,7 @@ func (d *DB) meet(ctx context.Context) (clustered bool, err error) {
 		}
 	}
 	if info, err := d.client.Info(ctx, "replication").Result(); err == nil {
-		d.server.replica = infoFields(info)["role"] == "slave"
+		d.server.replica = d.roles.note(info, time.Now()).replica
 	}
 	if info, err := d.client.Info(ctx, "persistence").Result(); err == nil {
 		_, d.server.counts = infoFields(info)["rdb_changes_since_last_save"]
@@ -231,16 +232,20 @@ func (d *DB) writable(ctx context.Context) error {
 
 // How says how and why it is open as it is. It asks the server nothing.
 func (d *DB) How() (how, why string) {
+	replica := d.roles.replica()
 	switch {
 	case d.opts.ReadWrite:
 		how, why = "read-write", "writing was asked for"
+		if replica {
+			why = "the server is a replica now, which takes no writes"
+		}
 	case d.server.replica:
 		how, why = "read-only", "the server is a replica, which takes no writes; the locator of its master opens it for writing"
+		if d.asked && !replica {
+			why = "the server was a replica when it was opened, and takes writes now: open it again to write"
+		}
 	default:
 		how, why = "read-only", "no writing was asked for"
-	}
-	if since := d.Down(); !since.IsZero() {
-		why += fmt.Sprintf("; the server does not answer since %s", since.Format(time.TimeOnly))
 	}
 	return how, why
 }

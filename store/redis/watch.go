@@ -35,16 +35,21 @@ func (d *DB) ChangeToken(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		role, err := d.role(ctx, node)
+		if err != nil {
+			return "", err
+		}
 		if d.server.counts {
 			info, err := node.Info(ctx, "persistence").Result()
 			if err != nil {
 				return "", err
 			}
 			if token := changeCount(info); token != "" {
-				return d.grown(token), nil
+				return d.grown(token) + role, nil
 			}
 		}
-		return d.counters(ctx, node)
+		token, err := d.counters(ctx, node)
+		return token + role, err
 	})
 }
 

@@ -24,16 +24,71 @@ type watch struct {
 	mu     sync.Mutex
 	status nodeStatus
 	known  bool
-	denied bool // the user may not see the status
+	denied bool      // the user may not see the status
+	since  time.Time // the node is behind, or may be; zero: nothing speaks for that
+}
+
+// Bounds of what a node that is well may be behind: leaders send a sign of life every
+// second, and what was written is applied in less.
+const (
+	contactMost = 3 * time.Second
+	behindMost  = 2 * time.Second
+)
+
+// note remembers what a node says, and returns what it adds to the token of changes.
+func (w *watch) note(s nodeStatus, now time.Time) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.status, w.known = s, true
+	switch {
+	case s.leader || !s.alone && s.contact < contactMost && s.behind == 0:
+		w.since = time.Time{}
+	case w.since.IsZero():
+		w.since = now.Add(-s.contact)
+	}
+	if w.stale(now) {
+		return " behind"
+	}
+	return ""
+}
+
+func (w *watch) stale(now time.Time) bool { return !w.since.IsZero() && now.Sub(w.since) >= behindMost }
+
+var _ store.Follower = (*DB)(nil)
+
+// Behind implements [store.Follower].
+func (db *DB) Behind() (since time.Time, why string) {
+	db.watch.mu.Lock()
+	defer db.watch.mu.Unlock()
+	if !db.watch.stale(time.Now()) {
+		return time.Time{}, ""
+	}
+	return db.watch.since, db.watch.status.staleness()
 }
 
 // nodeStatus is what a node says of its place in the cluster.
 type nodeStatus struct {
-	node        string // host:port that was asked
-	leader      bool
-	lastContact string // with the leader, as the node says it
-	behind      int64  // entries of the log that the node knows of and has not applied
-	index       string // of the last entry that changed the database
+	node    string // host:port that was asked
+	leader  bool
+	alone   bool          // it hears of no leader
+	contact time.Duration // since it heard from the leader last
+	behind  int64         // entries of the log that the node knows of and has not applied
+	index   string        // of the last entry that changed the database
+}
+
+// staleness says how the node stands to its leader.
+func (s nodeStatus) staleness() string {
+	switch {
+	case s.leader:
+		return "lists are read from the leader, " + s.node
+	case s.alone:
+		return "lists are read from " + s.node + ", which hears of no leader and may be far behind"
+	}
+	text := "lists are read from " + s.node + ", which heard from the leader " + s.contact.String() + " ago"
+	if s.behind > 0 {
+		text += fmt.Sprintf(" and is %d entries behind", s.behind)
+	}
+	return text
 }
 
 // ChangeToken implements [store.Watcher]: the number of the last entry of the log that
@@ -49,10 +104,7 @@ func (db *DB) ChangeToken(ctx context.Context) (string, error) {
 		s, err := db.client.status(ctx)
 		switch {
 		case err == nil:
-			db.watch.mu.Lock()
-			db.watch.status, db.watch.known = s, true
-			db.watch.mu.Unlock()
-			return s.index, nil
+			return s.index + db.watch.note(s, time.Now()), nil
 		case !errors.Is(err, ErrDenied):
 			return "", err
 		}
@@ -106,20 +158,10 @@ func (db *DB) Staleness() string {
 	}
 	db.watch.mu.Lock()
 	defer db.watch.mu.Unlock()
-	s := db.watch.status
-	switch {
-	case !db.watch.known:
+	if !db.watch.known {
 		return "lists are read from one node as it is"
-	case s.leader:
-		return "lists are read from the leader, " + s.node
-	case s.lastContact == "never" || s.lastContact == "":
-		return "lists are read from " + s.node + ", which hears of no leader and may be far behind"
 	}
-	text := "lists are read from " + s.node + ", which heard from the leader " + s.lastContact + " ago"
-	if s.behind > 0 {
-		text += fmt.Sprintf(" and is %d entries behind", s.behind)
-	}
-	return text
+	return db.watch.status.staleness()
 }
 
 // Identity implements [store.Waiter].
@@ -186,10 +228,9 @@ func readStatus(node string, text []byte) (nodeStatus, error) {
 	if s.index == "" {
 		return nodeStatus{}, &NodeError{node, "its status says nothing about the database", nil}
 	}
-	s.lastContact = strings.Trim(string(said.Raft.LastContact), `"`)
-	if d, err := time.ParseDuration(s.lastContact); err == nil {
-		s.lastContact = d.Round(time.Millisecond).String()
-	}
+	// "0", 0, "12.3ms" or "never"; of the leader it is 0.
+	contact, err := time.ParseDuration(strings.Trim(string(said.Raft.LastContact), `"`))
+	s.contact, s.alone = contact.Round(time.Millisecond), err != nil
 	commit, cerr := said.Raft.Commit.Int64()
 	applied, aerr := said.Raft.Applied.Int64()
 	if cerr == nil && aerr == nil {

@@ -79,6 +79,10 @@ func New() (*Server, error) {
 // programs is the folder of the newest PostgreSQL here.
 func programs() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
+		// It may be a link of one program only.
+		if whole, err := filepath.EvalSymlinks(path); err == nil {
+			path = whole
+		}
 		return filepath.Dir(path), nil
 	}
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
@@ -105,15 +109,19 @@ func (s *Server) make() error {
 	if out, err := init.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, out)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	s.port = l.Addr().(*net.TCPAddr).Port
-	if err := l.Close(); err != nil {
+	var err error
+	if s.port, err = freePort(); err != nil {
 		return err
 	}
 	return s.Up()
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
@@ -221,7 +229,12 @@ func (s *Server) URL() string { return s.URLOf("postgres", nil) }
 
 // URLOf is a URL with a user and parameters.
 func (s *Server) URLOf(user string, params url.Values) string {
-	u := url.URL{Scheme: "postgres", User: url.User(user), Host: "127.0.0.1:" + strconv.Itoa(s.port), Path: "/postgres", RawQuery: params.Encode()}
+	return URLAt(s.Addr(), user, params)
+}
+
+// URLAt is the same by another address, such as that of a proxy.
+func URLAt(addr, user string, params url.Values) string {
+	u := url.URL{Scheme: "postgres", User: url.User(user), Host: addr, Path: "/postgres", RawQuery: params.Encode()}
 	return u.String()
 }
 
