@@ -242,7 +242,8 @@ type silentError struct{ waited time.Duration }
 
 func (e *silentError) Error() string { return fmt.Sprintf("it has not answered for %v", e.waited) }
 
-// within runs what opens a database, as long as an answer is waited for.
+// within runs what opens a database, or a connection to it, as long as an answer is
+// waited for.
 func (db *DB) within(ctx context.Context, fn func(context.Context) error) error {
 	if db.patience <= 0 {
 		return fn(ctx)
@@ -342,7 +343,10 @@ func (db *DB) write(ctx context.Context, ours bool, fn func(context.Context, *pg
 	err := db.left.settled(ctx)
 	var conn *pgxpool.Conn
 	if err == nil {
-		conn, err = db.pool.Acquire(ctx)
+		err = db.within(ctx, func(ctx context.Context) (err error) {
+			conn, err = db.pool.Acquire(ctx)
+			return err
+		})
 	}
 	if err != nil {
 		db.writes.Done()

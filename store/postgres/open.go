@@ -134,6 +134,7 @@ func configOf(o Options) (*pgxpool.Config, error) {
 	if err != nil {
 		return nil, &ConfigError{Err: errors.New(reasonOf(err))}
 	}
+	config.PingTimeout = lookTimeout // of a connection that was not used for a while
 	c := config.ConnConfig
 	if !strings.Contains(o.URL, "pool_max_conns=") {
 		config.MaxConns = maxConnections
