@@ -30,7 +30,10 @@ const oftenEnough = 16
 // functionMade notes on a connection that it has the function.
 const functionMade = "treering commit"
 
-const callFunction = "SELECT r_won, r_found, r_seqs FROM pg_temp.treering_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+// callFunction asks for one value: a row of several would be a table to the server, which it puts
+// aside before it sends it. The first element says whether the commit won; then come the seqs,
+// or the version that was found, if any.
+const callFunction = "SELECT pg_temp.treering_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
 
 func newFunction(set *Set, traceMax int64) *function {
 	x, err := set.table(tableExecutions)
@@ -39,19 +42,18 @@ func newFunction(set *Set, traceMax int64) *function {
 	}
 	var b strings.Builder
 	b.WriteString(`CREATE OR REPLACE FUNCTION pg_temp.treering_commit(p_id text, p_definition text, p_data text, p_old bigint, p_targets text[], p_events text[], p_mark text,
- p_armed text[], p_times float8[], p_cancelled text[], p_children text[], p_roots text[], p_contexts text[], p_entry text,
- OUT r_won boolean, OUT r_found bigint, OUT r_seqs bigint[]) LANGUAGE plpgsql VOLATILE AS $treering$
-DECLARE v_step bigint; v_dropped bigint;
+ p_armed text[], p_times float8[], p_cancelled text[], p_children text[], p_roots text[], p_contexts text[], p_entry text)
+ RETURNS bigint[] LANGUAGE plpgsql VOLATILE AS $treering$
+DECLARE v_won boolean; v_answer bigint[] := '{1}'; v_step bigint; v_dropped bigint;
 BEGIN
  UPDATE ` + x + ` SET definition_id = p_definition, data = p_data, version = p_old + 1 WHERE id = p_id AND version = p_old;
- r_won := FOUND;
- IF NOT r_won AND p_old = 0 THEN
+ v_won := FOUND;
+ IF NOT v_won AND p_old = 0 THEN
   INSERT INTO ` + x + ` (id, definition_id, data, version) VALUES (p_id, p_definition, p_data, 1) ON CONFLICT (id) DO NOTHING;
-  r_won := FOUND;
+  v_won := FOUND;
  END IF;
- IF NOT r_won THEN
-  SELECT version::bigint INTO r_found FROM ` + x + ` WHERE id = p_id;
-  RETURN;
+ IF NOT v_won THEN
+  RETURN ARRAY[0::bigint] || ARRAY(SELECT version::bigint FROM ` + x + ` WHERE id = p_id AND version IS NOT NULL);
  END IF;
 `)
 	part := func(table, given string, statements func(table string) string) {
@@ -61,10 +63,10 @@ BEGIN
 	}
 	part(tableOutbox, "p_events", func(t string) string {
 		return `  IF cardinality(p_events) = 1 THEN
-   INSERT INTO ` + t + ` (target_id, event) VALUES (p_targets[1], p_events[1]) RETURNING ARRAY[seq::bigint] INTO r_seqs;
+   INSERT INTO ` + t + ` (target_id, event) VALUES (p_targets[1], p_events[1]) RETURNING ARRAY[1, seq::bigint] INTO v_answer;
   ELSE
    WITH emitted AS (INSERT INTO ` + t + ` (target_id, event) SELECT u.t, u.e FROM unnest(p_targets, p_events) WITH ORDINALITY AS u(t, e, n) ORDER BY u.n RETURNING seq)
-    SELECT array_agg(seq::bigint ORDER BY seq) INTO r_seqs FROM emitted;
+    SELECT 1::bigint || array_agg(seq::bigint ORDER BY seq) INTO v_answer FROM emitted;
   END IF;
 `
 	})
@@ -97,7 +99,7 @@ BEGIN
 			"  GET DIAGNOSTICS v_dropped = ROW_COUNT;\n" +
 			"  IF v_dropped > 1 OR v_step % 64 = 0 THEN\n   " + dropped + ";\n  END IF;\n"
 	})
-	b.WriteString("END $treering$")
+	b.WriteString(" RETURN v_answer;\nEND $treering$")
 	return &function{text: b.String()}
 }
 
@@ -124,7 +126,8 @@ func (f *function) had(ctx context.Context, conn *pgxpool.Conn) bool {
 // call commits through the function. Where that is not what the server has for it, it
 // is errNoFunction, and nothing was written.
 func (f *function) call(ctx context.Context, conn *pgxpool.Conn, args []any, won *bool, found **int64, seqs *[]int64) error {
-	err := conn.QueryRow(ctx, callFunction, args...).Scan(won, found, seqs)
+	var answer []int64
+	err := conn.QueryRow(ctx, callFunction, args...).Scan(&answer)
 	switch sqlState(err) {
 	case undefinedFunction, undefinedSchema: // a pooler in between gave the session to somebody else
 		f.refused.Store(true)
@@ -133,7 +136,17 @@ func (f *function) call(ctx context.Context, conn *pgxpool.Conn, args []any, won
 		f.refused.Store(true)
 		return errNoFunction
 	}
-	return err
+	switch {
+	case err != nil:
+		return err
+	case len(answer) == 0:
+		return errors.New("the function of the session answered nothing")
+	case answer[0] != 0:
+		*won, *seqs = true, answer[1:]
+	case len(answer) > 1:
+		*found = &answer[1]
+	}
+	return nil
 }
 
 var errNoFunction = errors.New("there is no such function")
