@@ -75,9 +75,7 @@ func describe(rec *foreign.Record, j store.JSON) {
 		result, _ := block(content, "tool_result")
 		title = "→ " + foreign.Title(foreign.Content(result.Get("content")))
 	case l.role == "user", l.kind == "compact_summary":
-		if title = foreign.Content(content); strings.HasPrefix(strings.TrimSpace(title), "<command-") {
-			title = command(title)
-		}
+		title = plain(foreign.Content(content))
 		if _, image := block(content, "image"); image && title == "" {
 			title = "an image"
 		}
@@ -94,7 +92,7 @@ func describe(rec *foreign.Record, j store.JSON) {
 		m := f.Get("compactMetadata")
 		title = fmt.Sprintf("compacted (%s, %s)", or(text(m, "trigger"), "?"), or(string(m.Get("preTokens")), "?"))
 	case l.role == "system":
-		title = strings.TrimSpace(f.Text("subtype") + " " + f.Text("content"))
+		title = strings.TrimSpace(f.Text("subtype") + " " + plain(f.Text("content")))
 		if ms, ok := f.Get("durationMs").Float64(); ok && ms >= 0 && ms < 1e12 {
 			title += " " + time.Duration(ms*1e6).Round(100*time.Millisecond).String()
 		}
@@ -141,7 +139,7 @@ func toolCall(b store.JSON) string {
 }
 
 // notAsked begin what the program puts into a person's mouth.
-var notAsked = []string{"<local-command-stdout>", "<local-command-caveat>", "<ide_opened_file>", "<system-reminder>", "[Request interrupted"}
+var notAsked = []string{"<local-command-stdout>", "<bash-stdout>", "<bash-stderr>", "<local-command-caveat>", "<ide_opened_file>", "<system-reminder>", "[Request interrupted"}
 
 // asked reports whether a content is what a person asked.
 func asked(content store.JSON) bool {
@@ -154,22 +152,38 @@ func asked(content store.JSON) bool {
 	return said != "" && !strings.HasPrefix(said, "<command-name>") && !strings.HasPrefix(said, "<command-message>")
 }
 
+// plain is a text without the marks that the program puts around commands and what they say. A
+// command is shown as a person types it.
+func plain(said string) string {
+	trimmed := strings.TrimSpace(said)
+	switch {
+	case strings.HasPrefix(trimmed, "<command-"):
+		return command(said)
+	case strings.HasPrefix(trimmed, "<bash-input>"):
+		return "! " + within(trimmed, "bash-input")
+	case strings.HasPrefix(trimmed, "<bash-stdout>"), strings.HasPrefix(trimmed, "<bash-stderr>"):
+		return "→ " + strings.TrimSpace(within(trimmed, "bash-stdout")+"\n"+within(trimmed, "bash-stderr"))
+	case strings.HasPrefix(trimmed, "<local-command-stdout>"):
+		return "→ " + within(trimmed, "local-command-stdout")
+	}
+	return said
+}
+
+// within is what stands between the marks of a tag, or behind the first one where the text was cut.
+func within(said, tag string) string {
+	_, rest, _ := strings.Cut(said, "<"+tag+">")
+	text, _, _ := strings.Cut(rest, "</"+tag+">")
+	return strings.TrimSpace(text)
+}
+
 // command is a command of the program's own as a person types it, or the text where it
 // names none.
 func command(said string) string {
-	between := func(tag string) string {
-		_, rest, ok := strings.Cut(said, "<"+tag+">")
-		text, _, ended := strings.Cut(rest, "</"+tag+">")
-		if !ok || !ended {
-			return ""
-		}
-		return strings.TrimSpace(text)
-	}
-	name := strings.TrimPrefix(between("command-name"), "/")
+	name := strings.TrimPrefix(within(said, "command-name"), "/")
 	if name == "" {
 		return said
 	}
-	return strings.TrimSpace("/" + name + " " + between("command-args"))
+	return strings.TrimSpace("/" + name + " " + within(said, "command-args"))
 }
 
 // prompt is what a person asked in a line, and whether it is really that: a command of
@@ -183,8 +197,8 @@ func prompt(j store.JSON) (title string, real bool) {
 		return "", false
 	}
 	said := strings.TrimSpace(foreign.Content(content))
-	if strings.HasPrefix(said, "<command-") {
-		if named := command(said); named != said {
+	if strings.HasPrefix(said, "<command-") || strings.HasPrefix(said, "<bash-input>") {
+		if named := plain(said); named != said {
 			return foreign.Title(named), false
 		}
 	}

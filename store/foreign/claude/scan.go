@@ -22,11 +22,10 @@ type scanner struct {
 
 	tasks    map[uint64]int32 // by the prompt of a call that starts a sub-agent: the line it is in
 	seed     maphash.Seed
-	lastTask int32               // -1: none
-	lastMain int32               // the latest line of the main conversation; -1: none
-	counted  map[uint64]struct{} // messages whose usage was counted
-	last     uint64              // of those the last
-	custom   string              // titles, the strongest first
+	lastTask int32             // -1: none
+	lastMain int32             // the latest line of the main conversation; -1: none
+	counted  map[uint64]tokens // of the messages whose usage was counted
+	custom   string            // titles, the strongest first
 	ai       string
 	sums     map[string]string // by the uuid that they are about
 	prompt   string            // the first real one
@@ -42,10 +41,23 @@ type missing struct {
 	warning foreign.Warning
 }
 
+// tokens are those of a message: read, written, and both of the cache.
+type tokens [4]int64
+
+func (t tokens) most(o tokens) tokens {
+	for i := range t {
+		t[i] = max(t[i], o[i])
+	}
+	return t
+}
+
+// synthetic is the model of a message that the program itself wrote: it spent nothing.
+const synthetic = "<synthetic>"
+
 func newScanner(path string, t *foreign.Tree) *scanner {
 	return &scanner{
 		path: path, agent: isAgentFile(path), tree: t, marks: newMarks(t), seed: maphash.MakeSeed(),
-		tasks: map[uint64]int32{}, lastTask: -1, lastMain: -1, counted: map[uint64]struct{}{}, sums: map[string]string{},
+		tasks: map[uint64]int32{}, lastTask: -1, lastMain: -1, counted: map[uint64]tokens{}, sums: map[string]string{},
 	}
 }
 
@@ -214,35 +226,38 @@ func (s *scanner) graft(rec *foreign.Record, content store.JSON) {
 	}
 }
 
-// spent counts tokens once a message: one may be in several lines.
+// spent counts tokens once a message: one may be in several lines, each with what was spent until
+// then.
 func (s *scanner) spent() {
 	u := s.message.Get("usage")
-	if u.Kind() != store.Object {
+	model := s.message.Text("model")
+	if u.Kind() != store.Object || model == synthetic {
 		return
 	}
+	s.usage.Of(u)
+	var now tokens
+	for i, key := range []string{"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"} {
+		now[i], _ = s.usage.Get(key).Int64()
+	}
+	var before tokens
+	again := false
 	if id := s.message.Text("id"); id != "" {
 		sum := maphash.String(s.seed, id)
-		if _, again := s.counted[sum]; again || sum == s.last {
-			return
-		}
-		s.last = sum
-		s.counted[sum] = struct{}{}
+		before, again = s.counted[sum]
+		s.counted[sum] = now.most(before)
 	}
-	s.usage.Of(u)
 	t := &s.r.Totals
+	for i, n := range []*int64{&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite} {
+		*n += max(now[i]-before[i], 0)
+	}
+	if again {
+		return
+	}
 	if cost, ok := s.line.Get("costUSD").Float64(); ok { // older releases
 		t.Cost += cost
 	}
 	t.Messages++
-	for _, c := range []struct {
-		key string
-		n   *int64
-	}{{"input_tokens", &t.Input}, {"output_tokens", &t.Output}, {"cache_read_input_tokens", &t.CacheRead}, {"cache_creation_input_tokens", &t.CacheWrite}} {
-		if v, ok := s.usage.Get(c.key).Int64(); ok {
-			*c.n += v
-		}
-	}
-	t.Model(s.message.Text("model"))
+	t.Model(model)
 }
 
 // about takes a line that is no node.

@@ -69,6 +69,14 @@ func TestVariants(t *testing.T) {
 			line("u", "user", "<command-message>init is running</command-message>\n<command-name>/init</command-name>"),
 			line("a1<u", "assistant", "b"),
 		}, []string{"u user: /init", "a1<u assistant: b *"}, "/init"},
+		{"what commands are and say, without their marks", []string{
+			line("u", "user", "<bash-input>git status</bash-input>"),
+			line("o<u", "user", "<bash-stdout>clean</bash-stdout><bash-stderr></bash-stderr>"),
+			line("l<o", "user", "<local-command-stdout>Set model to opus</local-command-stdout>"),
+			line("c<l", "user", "<local-command-stdout>cut of"),
+			`{"type":"system","subtype":"local_command","uuid":"s","parentUuid":"c","sessionId":"S","content":"<command-name>/cost</command-name>\n<command-args></command-args>"}`,
+			line("q<s", "user", "a question"),
+		}, []string{"u user: ! git status", "o<u user: → clean", "l<o user: → Set model to opus", "c<l user: → cut of", "s<c system:local_command: local_command /cost", "q<s user: a question *"}, "a question"},
 		{"summaries of here and elsewhere", []string{
 			`{"type":"summary","summary":"elsewhere","leafUuid":"zz"}`,
 			`{"type":"summary","summary":"here","leafUuid":"a1"}`,
@@ -184,4 +192,28 @@ func TestTitlesInOtherFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(map[string]string{"summarised": "prompt", "named": "by hand", "plain": "Summed up later", "later": "and on"})
+}
+
+// A message is counted once, with what its last line says, and what the program wrote in the
+// model's place is none.
+func TestUsageOfMessagesInSeveralLines(t *testing.T) {
+	spent := func(id, model, usage string) string {
+		return fmt.Sprintf(`"message":{"role":"assistant","id":%q,"model":%q,"content":[{"type":"text","text":"x"}],"usage":%s}`, id, model, usage)
+	}
+	s := open(t, written(t,
+		line("u", "user", "a"),
+		`{"type":"assistant","uuid":"a1","parentUuid":"u","sessionId":"S",`+spent("m1", "opus", `{"input_tokens":4,"output_tokens":2,"cache_read_input_tokens":1000,"cache_creation_input_tokens":100}`)+`}`,
+		`{"type":"assistant","uuid":"a2","parentUuid":"a1","sessionId":"S",`+spent("m1", "opus", `{"input_tokens":4,"output_tokens":80,"cache_read_input_tokens":1000,"cache_creation_input_tokens":100}`)+`}`,
+		`{"type":"assistant","uuid":"a3","parentUuid":"a2","sessionId":"S",`+spent("m2", "opus", `{"input_tokens":5,"output_tokens":50}`)+`}`,
+		`{"type":"assistant","uuid":"a4","parentUuid":"a3","sessionId":"S",`+spent("m1", "opus", `{"input_tokens":4,"output_tokens":3}`)+`}`,
+		`{"type":"assistant","uuid":"a5","parentUuid":"a4","sessionId":"S",`+spent("m3", "<synthetic>", `{"input_tokens":0,"output_tokens":0}`)+`}`,
+	))
+	r, _, err := s.Report(t.Context(), only(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(r.Totals.Messages, r.Totals.Input, r.Totals.Output, r.Totals.CacheRead, r.Totals.CacheWrite, r.Totals.Models)
+	if want := "2 9 130 1000 100 map[opus:2]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 }

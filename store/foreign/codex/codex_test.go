@@ -176,3 +176,27 @@ func TestVariants(t *testing.T) {
 		})
 	}
 }
+
+// A call that has no name of its own is told by what it is.
+func TestCallsWithoutAName(t *testing.T) {
+	item := func(payload string) string { return wrapped("response_item", payload) }
+	s := open(t, thread[0],
+		item(`{"type":"web_search_call","status":"completed","action":{"type":"search","query":"flaky tests"}}`),
+		item(`{"type":"local_shell_call","call_id":"c","action":{"type":"exec","command":["ls","-l"]}}`),
+		item(`{"type":"web_search_call"}`),
+		item(`{"type":"custom_tool_call","name":"apply_patch","input":"\n*** Begin Patch\n"}`),
+		item(`{"type":"function_call","name":"update_plan"}`),
+	)
+	var got []string
+	for _, l := range tree(t, s, "T1")[1:] {
+		_, l, _ = strings.Cut(l, " ")
+		got = append(got, l)
+	}
+	want := []string{
+		"web_search_call: web search: flaky tests", "local_shell_call: shell: ls -l", "web_search_call: web search",
+		"custom_tool_call: apply_patch: *** Begin Patch", "function_call: update_plan *",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -204,9 +204,10 @@ func item(rec *foreign.Record, m store.JSON) {
 		if rec.Title == "" {
 			rec.Title = "thinking"
 		}
-	case "function_call", "custom_tool_call", "local_shell_call":
+	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call":
 		rec.Role = "assistant"
-		rec.Title = foreign.Title(strings.TrimSpace(text(m, "name") + ": " + argument(m)))
+		name := cmp.Or(text(m, "name"), map[string]string{"local_shell_call": "shell", "web_search_call": "web search"}[rec.Kind])
+		rec.Title = foreign.Title(strings.Trim(name+": "+foreign.Title(argument(m)), ": "))
 	case "function_call_output", "custom_tool_call_output":
 		rec.Role = "tool"
 		out, code := output(m.Get("output"))
