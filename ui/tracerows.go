@@ -12,9 +12,15 @@ import (
 	"treering/ui/when"
 )
 
+// unreadable reports whether there is nothing to show because of an error. What was read
+// before stays where the store is away for a while: the header says since when.
+func (t *tracePane) unreadable() bool {
+	return t.err != nil && !(passing(t.err) && len(t.rows) > 0)
+}
+
 func (t *tracePane) title(m *Model) (name, note term.Text) {
 	name = term.Lit("Trace")
-	if t.known && t.err == nil {
+	if t.known && !t.unreadable() {
 		name = name.Plus(term.Spaces(1), m.theme.Dot, term.Spaces(1), term.Lit(t.ring.String()))
 	}
 	switch {
@@ -43,7 +49,7 @@ func (t *tracePane) draw(m *Model, w, h int, focused bool) []string {
 		out = t.bar.lines(m, w, h, sifted(len(t.steps), len(t.all), t.noTime))
 	}
 	t.scrub.cells = 0
-	if !m.plain && h-len(out) >= scrubbedHeight && t.known && t.err == nil && len(t.rows) > 1 {
+	if !m.plain && h-len(out) >= scrubbedHeight && t.known && !t.unreadable() && len(t.rows) > 1 {
 		out = append(out, t.scrub.line(m, w))
 	}
 	t.head = len(out)
@@ -59,7 +65,7 @@ func (t *tracePane) listed(m *Model, w, h int, focused bool) []string {
 		return paragraph(w, m.theme.Dim, term.Lit("no execution is selected; session trees have no trace"))
 	case !t.known:
 		return paragraph(w, m.theme.Dim, term.Lit("reading…"))
-	case t.err != nil:
+	case t.unreadable():
 		return m.unreadLines(w, t.err)
 	case !t.traceless() && len(t.steps) == 0 && t.bar.on():
 		return paragraph(w, m.theme.Dim, term.Lit("no step matches"), term.Lit(m.keyFor("back")+" clears the filter"))

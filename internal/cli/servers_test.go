@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -50,6 +54,84 @@ func TestServersAreArmedAlike(t *testing.T) {
 				t.Errorf("nodes: %s", nodes)
 			}
 			w.ok("--rw", "session", "delete", "talk")
+		})
+	}
+}
+
+// What is told of a store on a server, in lists, exports, titles, JSON, errors and what
+// is remembered, holds no password, wherever that came from.
+func TestPasswordsAreInNoOutput(t *testing.T) {
+	const password = "hunter2 %/'#"
+	pg := pgserver.Start(t)
+	pg.Login(t, "keeper", password)
+	m := miniredis.RunT(t)
+	m.RequireAuth(password)
+	secret := url.UserPassword("keeper", password).String()
+	for _, at := range []string{pg.URL(), "redis://" + strings.Replace(secret, "keeper", "", 1) + "@" + m.Addr()} {
+		seed := newWorld(t)
+		if at == pg.URL() {
+			seed.says = fmt.Sprintf("treering: adding the tables for executions and session trees to %q\n", at)
+		}
+		seed.ok("demo", "--into", at, "--rw", "--create")
+	}
+	for _, tt := range []struct{ name, at, variable string }{
+		{"postgres, by the URL", "postgres://" + secret + "@" + pg.Addr() + "/postgres", ""},
+		{"postgres, by a parameter", "postgres://keeper@" + pg.Addr() + "/postgres?application_name=x&password=" + url.QueryEscape(password), ""},
+		{"postgres, by the environment", "postgres://keeper@" + pg.Addr() + "/postgres", "PGPASSWORD"},
+		{"redis, by the URL", "redis://" + strings.Replace(secret, "keeper", "", 1) + "@" + m.Addr(), ""},
+		{"redis, by the environment", "redis://" + m.Addr(), "REDISCLI_AUTH"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			if tt.variable != "" {
+				t.Setenv(tt.variable, password)
+			}
+			quiet := func(r result, args []string) {
+				t.Helper()
+				for _, part := range []string{"hunter2", "hunter%32"} {
+					if strings.Contains(r.out+r.err, part) {
+						t.Errorf("%q tells the password: %.300s%.300s", args, r.out, r.err)
+					}
+				}
+			}
+			w.store = tt.at
+			good := [][]string{
+				{"info"}, {"info", "--json"}, {"sessions"}, {"sessions", "--json"}, {"executions"}, {"executions", "--json"}, {"outbox"}, {"spawns"}, {"timers"},
+				{"nodes", "aurora"}, {"export", "aurora", "--format", "markdown"}, {"export", "aurora", "--format", "json"}, {"export", "aurora", "--format", "mermaid"},
+				{"export", "build-aurora", "--format", "json"}, {"trace", "build-aurora"}, {"execution", "build-aurora", "--json"}, {"transport", "--json"}, {"check", "--json"},
+			}
+			for _, args := range good {
+				r := w.run(args...)
+				quiet(r, args)
+				if r.code != exitDone && r.code != exitFound && args[0] != "transport" {
+					t.Errorf("%q: code %d, %s", args, r.code, r.err)
+				}
+			}
+			bad := [][]string{
+				{"node", "aurora", "nowhere"}, {"session", "delete", "aurora"}, {"--prefix", "nowhere", "executions"}, {"--rw", "suspend", "nowhere"},
+				{"import", tt.at, "--into", tt.at, "--rw"}, {"executions", "--filter", "("},
+			}
+			for _, args := range bad {
+				r := w.run(args...)
+				quiet(r, args)
+			}
+			w.stdin = strings.NewReader("i\nExecutions\nR\nq\n")
+			args := []string{"--plain", tt.at}
+			r := w.plain(args...)
+			quiet(r, args)
+			if !strings.Contains(r.out, "executions") {
+				t.Errorf("the explorer says %.300q %s", r.out, r.err)
+			}
+			must(t, filepath.WalkDir(w.home, func(path string, d fs.DirEntry, err error) error {
+				if err != nil || d.IsDir() {
+					return err
+				}
+				text, err := os.ReadFile(path)
+				if strings.Contains(string(text), "hunter") {
+					t.Errorf("%s remembers the password", path)
+				}
+				return err
+			}))
 		})
 	}
 }

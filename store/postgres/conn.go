@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -124,6 +125,10 @@ func (l *link) worded(err error) error {
 		}
 		err = said
 	}
+	var connecting *pgconn.ConnectError
+	if pg == nil && errors.As(err, &connecting) {
+		err = &wordedError{connectingCause(connecting.Error()), err}
+	}
 	if l.secret != "" && strings.Contains(err.Error(), l.secret) {
 		return errors.New(strings.ReplaceAll(err.Error(), l.secret, "..."))
 	}
@@ -132,6 +137,40 @@ func (l *link) worded(err error) error {
 
 // ErrFull: the server's disk is full, and nothing can be added.
 var ErrFull = errors.New("the server's disk is full")
+
+// wordedError says in other words what a driver said.
+type wordedError struct {
+	text string
+	err  error
+}
+
+func (e *wordedError) Error() string { return e.text }
+
+// Unwrap returns the driver's error.
+func (e *wordedError) Unwrap() error { return e.err }
+
+// connectingCause is what the driver says of every address that it tried, each cause
+// once: with and without TLS it is mostly the same.
+func connectingCause(text string) string {
+	lines := strings.Split(text, "\n\t")
+	if len(lines) == 1 {
+		return text
+	}
+	var said []string
+	for _, line := range lines[1:] {
+		address, cause, found := strings.Cut(line, " (")
+		if _, after, ok := strings.Cut(cause, "): "); found && ok {
+			for _, front := range []string{"dial error: ", "dial tcp " + address + ": ", "dial unix " + address + ": ", "connect: "} {
+				after = strings.TrimPrefix(after, front)
+			}
+			line = address + ": " + after
+		}
+		if !slices.Contains(said, line) {
+			said = append(said, line)
+		}
+	}
+	return strings.Join(said, "; ")
+}
 
 // serverError is what a server said.
 type serverError struct {

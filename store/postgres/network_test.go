@@ -180,3 +180,18 @@ func TestRevokedWriting(t *testing.T) {
 	}
 	must(t, commit())
 }
+
+// Who cannot connect is told to what and why, once, in one line.
+func TestConnectingCause(t *testing.T) {
+	for text, want := range map[string]string{
+		"failed to connect to `user=ana database=shop`:\n\t127.0.0.1:1 (localhost): dial error: dial tcp 127.0.0.1:1: connect: connection refused\n\t127.0.0.1:1 (localhost): dial error: dial tcp 127.0.0.1:1: connect: connection refused\n\t[::1]:1 (localhost): server error: FATAL: no (53300)": "127.0.0.1:1: connection refused; [::1]:1: server error: FATAL: no (53300)",
+		"failed to connect to `user=ana database=shop`: hostname resolving error: lookup db.example: no such host": "failed to connect to `user=ana database=shop`: hostname resolving error: lookup db.example: no such host",
+	} {
+		same(t, "cause", connectingCause(text), want)
+	}
+	_, err := Open(t.Context(), Options{URL: "postgres://ana:hunter2@127.0.0.1:1/shop"})
+	var gone *ConnectionError
+	if !errors.As(err, &gone) || !strings.HasSuffix(err.Error(), ": 127.0.0.1:1: connection refused") {
+		t.Errorf("nobody listens: %v", err)
+	}
+}

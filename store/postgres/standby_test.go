@@ -52,6 +52,7 @@ func TestStandby(t *testing.T) {
 	if !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "standby") {
 		t.Errorf("a write: %v", err)
 	}
+	same(t, "noticing", r.Noticing(), "within 250ms of when it reaches the replica, by looking")
 	one, err := db.Identity(ctx)
 	must(t, err)
 	other, err := r.Identity(ctx)

@@ -86,13 +86,23 @@ func (db *DB) Wait(ctx context.Context, token string) (string, error) {
 	}
 }
 
-// told reports whether writers of ours tell of their commits here.
-func (db *DB) told() bool { return db.layout.Trees || db.set != nil && db.set.Ours }
+// told reports whether writers of ours tell of their commits here. A standby is told of
+// nothing.
+func (db *DB) told() bool {
+	db.stands.mu.Lock()
+	defer db.stands.mu.Unlock()
+	return !db.stands.now.replica && (db.layout.Trees || db.set != nil && db.set.Ours)
+}
 
 // Noticing implements [store.Waiter].
 func (db *DB) Noticing() string {
 	if db.told() {
 		return fmt.Sprintf("at once, treering's own writers tell; others' within %v, by looking", lookOurs)
+	}
+	db.stands.mu.Lock()
+	defer db.stands.mu.Unlock()
+	if db.stands.now.replica {
+		return fmt.Sprintf("within %v of when it reaches the replica, by looking", lookEvery)
 	}
 	return fmt.Sprintf("within %v, by looking: its writers tell nobody", lookEvery)
 }
