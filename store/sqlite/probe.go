@@ -213,7 +213,7 @@ func readHeader(found *Found, fd *os.File) error {
 		case first == 0xd9d505f9:
 			return notOne("it is a SQLite rollback journal, not a database", "name the file without -journal")
 		}
-		return notOne("it is not a SQLite database", "")
+		return notOne("it is not a SQLite database, nor in another format that is known here", "")
 	case n < headerSize:
 		found.cut = true
 		return notOne(fmt.Sprintf("it is cut short: %d bytes of a database header", n), "copy it again from where it came")
