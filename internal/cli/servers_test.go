@@ -98,7 +98,7 @@ func TestPasswordsAreInNoOutput(t *testing.T) {
 			good := [][]string{
 				{"info"}, {"info", "--json"}, {"sessions"}, {"sessions", "--json"}, {"executions"}, {"executions", "--json"}, {"outbox"}, {"spawns"}, {"timers"},
 				{"nodes", "aurora"}, {"export", "aurora", "--format", "markdown"}, {"export", "aurora", "--format", "json"}, {"export", "aurora", "--format", "mermaid"},
-				{"export", "build-aurora", "--format", "json"}, {"trace", "build-aurora"}, {"execution", "build-aurora", "--json"}, {"transport", "--json"}, {"check", "--json"},
+				{"export", "--execution", "build-aurora", "--format", "json"}, {"trace", "build-aurora"}, {"execution", "build-aurora", "--json"}, {"transport", "--json"}, {"check", "--json"},
 			}
 			for _, args := range good {
 				r := w.run(args...)
