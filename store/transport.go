@@ -34,6 +34,14 @@ type Transport interface {
 	Publish(ctx context.Context, queue string, event Event, priority int64) error
 }
 
+// TransportLimits is what a [Transport] offers besides whose layout, or whose place of
+// reading, cannot tell all that is listed of a queue.
+type TransportLimits interface {
+	// Limits says for people what is not known, in one phrase; "" where that is nothing. It
+	// does not wait for the store.
+	Limits() string
+}
+
 // TransportFilter selects queues. The zero value selects all.
 type TransportFilter struct {
 	Queue *string // the queue of this execution only

@@ -212,6 +212,9 @@ func (w *docWriter) queue(of store.Transport, e store.TransportQueue) *jsondoc.D
 	if e.Bad != nil {
 		w.badRow(e.Bad)
 	}
+	if limits, ok := of.(store.TransportLimits); ok && limits.Limits() != "" {
+		w.note(w.theme.Dim, limits.Limits())
+	}
 	page, err := of.Messages(w.ctx, e.ID, store.PageRequest{Limit: shownMessages})
 	if err != nil {
 		if w.ctx.Err() == nil { // else nobody waits for it

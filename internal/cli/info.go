@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +34,15 @@ treering -s shop.db info --json`,
 					}
 				}
 				noticing := ""
+				if f, ok := o.Watcher.(store.Follower); ok {
+					if _, err := o.Watcher.ChangeToken(ctx); err != nil {
+						return err
+					}
+					if since, why := f.Behind(); !since.IsZero() {
+						o.Info.Notes = append(o.Info.Notes, "it may show what is old since "+since.Format(time.TimeOnly)+": "+why)
+					}
+					o.Info.How, o.Info.Why = o.How()
+				}
 				if w, ok := o.Watcher.(store.Waiter); ok && o.Info.Backend != noBackend {
 					noticing = w.Noticing()
 				}

@@ -36,15 +36,28 @@ treering -s postgres://db/shop transport order-4`,
 		Args: between(0, 1, "EXECUTION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			return a.withTransport(ctx, reading, func(_ *locate.Opened, t store.Transport) error {
+			return a.withTransport(ctx, reading, func(o *locate.Opened, t store.Transport) error {
 				if len(args) == 1 {
 					return list(a, messagePrinter(), func(p store.PageRequest) (store.Page[store.TransportMessage], error) {
 						return t.Messages(ctx, args[0], p)
 					})
 				}
-				return list(a, a.queuePrinter(), func(p store.PageRequest) (store.Page[store.TransportQueue], error) {
+				if _, ok := o.Watcher.(store.Follower); ok { // for what is said of the place of reading
+					if _, err := o.Watcher.ChangeToken(ctx); err != nil {
+						return err
+					}
+				}
+				err := list(a, a.queuePrinter(), func(p store.PageRequest) (store.Page[store.TransportQueue], error) {
 					return t.Queues(ctx, store.TransportFilter{}, p)
 				})
+				limits, ok := t.(store.TransportLimits)
+				if err != nil || !ok || limits.Limits() == "" || a.json || a.raw {
+					return err
+				}
+				if err := a.out.linef("note: %s", limits.Limits()); err != nil {
+					return err
+				}
+				return a.out.flush()
 			})
 		},
 	}

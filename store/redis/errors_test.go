@@ -473,3 +473,47 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 }
+
+// A replica that its master does not reach is behind, and one that was promoted is
+// noticed; so is a master that became a replica.
+func TestRoles(t *testing.T) {
+	master := startServer(t)
+	d := openNew(t, master.url(0))
+	ctx, exe := t.Context(), newExecution("e")
+	ok(t, d.Executions().Save(ctx, exe))
+	host, port, err := net.SplitHostPort(master.addr)
+	ok(t, err)
+	replica := startServer(t, "--replicaof", host, port)
+	rc := replica.client(t, 0)
+	for rc.Exists(ctx, "harel:exe:e").Val() == 0 {
+		time.Sleep(5 * time.Millisecond) // it tells nobody when it has caught up
+	}
+	r := open(t, Options{URL: replica.url(0), ReadWrite: true})
+	wait, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	until := func(d *DB, what string, so func() bool) {
+		t.Helper()
+		for token := ""; !so(); {
+			var err error
+			if token, err = d.Wait(wait, token); err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+		}
+	}
+	if since, why := r.Behind(); !since.IsZero() {
+		t.Errorf("it follows, and is behind since %v: %s", since, why)
+	}
+	master.kill()
+	until(r, "behind", func() bool { since, _ := r.Behind(); return !since.IsZero() })
+	ok(t, rc.SlaveOf(ctx, "NO", "ONE").Err())
+	until(r, "promoted", func() bool { _, why := r.How(); return strings.Contains(why, "takes writes now: open it again") })
+	if since, _ := r.Behind(); !since.IsZero() {
+		t.Error("it follows nobody, and is behind")
+	}
+	is(t, r.Executions().Save(ctx, exe), store.ErrReadOnly)
+	w := open(t, Options{URL: replica.url(0), ReadWrite: true})
+	ok(t, w.Executions().Save(ctx, exe))
+	master.start(t)
+	ok(t, rc.SlaveOf(ctx, host, port).Err())
+	until(w, "demoted", func() bool { _, why := w.How(); return strings.Contains(why, "is a replica now") })
+}

@@ -64,12 +64,12 @@ func (d *DB) role(ctx context.Context, node *goredis.Client) (string, error) {
 		switch {
 		case err == nil:
 			now = r.note(info, time.Now())
-		case strings.HasPrefix(redisAnswer(err), "NOPERM"), strings.HasPrefix(redisAnswer(err), "ERR"):
+		case passes(redisAnswer(err)):
+			return "", err
+		default:
 			r.mu.Lock()
 			r.mute = true
 			r.mu.Unlock()
-		default:
-			return "", err
 		}
 	}
 	switch {
@@ -79,6 +79,17 @@ func (d *DB) role(ctx context.Context, node *goredis.Client) (string, error) {
 		return " replica", nil
 	}
 	return "", nil
+}
+
+// passes reports whether an answer in the place of a role, or none, is one of the moment:
+// any other means that this user or this server will never tell.
+func passes(answer string) bool {
+	word, _, _ := strings.Cut(answer, " ")
+	switch word {
+	case "", "LOADING", "NOAUTH", "MASTERDOWN", "BUSY":
+		return true
+	}
+	return false
 }
 
 var _ store.Follower = (*DB)(nil)

@@ -84,7 +84,7 @@ func (s *testServer) start(t testing.TB) {
 	}
 	args := append([]string{
 		"--bind", host, "--port", port, "--unixsocket", s.socket, "--dir", s.dir, "--databases", strconv.Itoa(databases),
-		"--appendonly", "yes", "--appendfsync", "no", "--save", "", "--loglevel", "warning", "--logfile", filepath.Join(s.dir, "log"),
+		"--appendonly", "yes", "--appendfsync", "no", "--save", "", "--repl-diskless-sync-delay", "0", "--loglevel", "warning", "--logfile", filepath.Join(s.dir, "log"),
 	}, s.args...)
 	s.cmd = exec.Command(needServer(t), args...)
 	// No file: what it forks to save and to feed replicas holds it too, so that Wait

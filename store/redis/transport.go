@@ -138,6 +138,13 @@ func (t *transport) scan(ctx context.Context) ([]string, error) {
 	return found, nil
 }
 
+var _ store.TransportLimits = (*transport)(nil)
+
+// Limits implements [store.TransportLimits].
+func (t *transport) Limits() string {
+	return "Redis keeps a lease and a queue put aside in the same way, and nothing of a lease that ran out: such a queue is shown as leased, or as ready"
+}
+
 // Queues implements [store.Transport], in the byte order of ids.
 func (t *transport) Queues(ctx context.Context, f store.TransportFilter, req store.PageRequest) (store.Page[store.TransportQueue], error) {
 	limit, err := req.Size()

@@ -591,3 +591,40 @@ func TestNotRqlite(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is read from a node that hears of no leader, or that lags, is said to be old since
+// then, and the token moves with that.
+func TestBehind(t *testing.T) {
+	c := newStandIn(t, 3)
+	openNew(t, c, Options{})
+	a := c.addressOf(t)
+	a.Nodes = a.Nodes[2:] // lists come from one that does not lead
+	db := openAt(t, a, Options{Browse: true, Poll: 5 * time.Millisecond})
+	first, err := db.ChangeToken(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if since, why := db.Behind(); !since.IsZero() || !strings.Contains(db.Noticing(), "which heard from the leader 12ms ago") {
+		t.Errorf("behind since %v: %s; %s", since, why, db.Noticing())
+	}
+	before := time.Now()
+	c.nodes[0].kill()
+	c.nodes[1].kill()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	token, err := db.Wait(ctx, first)
+	if err != nil || token != first+" behind" {
+		t.Fatalf("token %q after %q, %v", token, first, err)
+	}
+	since, why := db.Behind()
+	if since.Before(before) || time.Since(since) < behindMost || !strings.Contains(why, "hears of no leader") {
+		t.Errorf("behind since %v: %s", since, why)
+	}
+	c.nodes[0].restart(t)
+	if token, err = db.Wait(ctx, token); err != nil || strings.Contains(token, "behind") {
+		t.Errorf("with a leader again: %q, %v", token, err)
+	}
+	if since, why := db.Behind(); !since.IsZero() {
+		t.Errorf("behind since %v: %s", since, why)
+	}
+}

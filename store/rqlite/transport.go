@@ -29,6 +29,21 @@ func (db *DB) Transport() store.Transport {
 	return db.transport
 }
 
+var _ store.TransportLimits = (*transport)(nil)
+
+// Limits implements [store.TransportLimits]. What a node that does not lead tells of a
+// lease may be over at the leader.
+func (t *transport) Limits() string {
+	db := t.db
+	db.watch.mu.Lock()
+	leads := db.watch.known && db.watch.status.leader
+	db.watch.mu.Unlock()
+	if !db.opts.Browse || leads {
+		return ""
+	}
+	return "messages and leases are those of one node, and may be others at the leader: " + db.Staleness()
+}
+
 func (db *DB) newTransport() *transport {
 	prefix := ""
 	if db.set != nil {
