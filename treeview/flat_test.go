@@ -345,3 +345,17 @@ func TestGrouped(t *testing.T) {
 		}
 	}
 }
+
+// A glyph of a node is one character and a gap, so that titles stand below each other and apart
+// from it; no two say different things.
+func TestGlyphsOfNodes(t *testing.T) {
+	for name, g := range map[string]Glyphs{"Unicode": Unicode(), "ASCII": ASCII()} {
+		seen := map[string]bool{}
+		for _, glyph := range []string{g.Node, g.Head, g.Active, g.Fold, g.Run, g.Missing, g.Cycle, g.Elided} {
+			if r := []rune(glyph); len(r) != 2 || r[1] != ' ' || seen[glyph] {
+				t.Errorf("%s: %q", name, glyph)
+			}
+			seen[glyph] = true
+		}
+	}
+}

@@ -35,7 +35,7 @@ func Unicode() Glyphs {
 func ASCII() Glyphs {
 	return Glyphs{
 		Lane: "| ", Gap: "  ", Tee: "|-", Corner: "`-", FarTee: "|~", FarCorner: "`~",
-		Node: "o ", Head: "* ", Active: "*>", Fold: "+ ", Run: ": ", Missing: "? ", Cycle: "@ ", More: "... ", Elided: "~ ",
+		Node: "o ", Head: "* ", Active: "@ ", Fold: "+ ", Run: ": ", Missing: "? ", Cycle: "% ", More: "... ", Elided: "~ ",
 	}
 }
 
