@@ -116,7 +116,7 @@ func TestRunAndFilterPictures(t *testing.T) {
 			f.SetRuns(2)
 			f.Pin(node("g"))
 			f.SetActive(node("z"))
-		}, ascii: true, want: "\no a\n: ... 2 steps\no d\n|-o x\n| o y\n| *>z\n| * q\n`-o e\n  o f\n  o g\n  o h\n  * i\n"},
+		}, ascii: true, want: "\no a\n: ... 2 steps\no d\n|-o x\n| o y\n| @ z\n| * q\n`-o e\n  o f\n  o g\n  o h\n  * i\n"},
 		{name: "the active path comes first", set: func(f *Flat, node func(string) Ref) {
 			f.SetRuns(2)
 			f.SetActive(node("q"))
