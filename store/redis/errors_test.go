@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -516,4 +518,37 @@ func TestRoles(t *testing.T) {
 	master.start(t)
 	ok(t, rc.SlaveOf(ctx, host, port).Err())
 	until(w, "demoted", func() bool { _, why := w.How(); return strings.Contains(why, "is a replica now") })
+}
+
+// A server that cannot save to its disk refuses a commit whole, can be read, and takes
+// writes again once it can.
+func TestServerCannotSave(t *testing.T) {
+	s := startServer(t, "--appendonly", "no", "--dbfilename", "taken")
+	d := openNew(t, s.url(0))
+	c, ctx, exe := s.client(t, 0), t.Context(), newExecution("e")
+	_, err := d.Executions().Commit(ctx, numberedCommit(exe))
+	ok(t, err)
+	taken := filepath.Join(s.dir, "taken")
+	ok(t, os.Mkdir(taken, 0o700)) // nothing can be renamed to that
+	ok(t, c.ConfigSet(ctx, "save", "3600 1").Err())
+	save := func(status string) {
+		t.Helper()
+		ok(t, c.BgSave(ctx).Err())
+		for !strings.Contains(c.Info(ctx, "persistence").Val(), "rdb_last_bgsave_status:"+status) {
+			time.Sleep(5 * time.Millisecond) // it tells nobody
+		}
+	}
+	save("err")
+	_, err = d.Executions().Commit(ctx, numberedCommit(exe))
+	is(t, err, ErrFull)
+	if !strings.Contains(err.Error(), "cannot save to its disk") || errors.Is(err, store.ErrOutcomeUnknown) {
+		t.Errorf("a commit: %v", err)
+	}
+	is(t, d.Executions().Save(ctx, newExecution("f")), ErrFull)
+	whole(t, d.Executions(), map[string]int64{"e": 1})
+	ok(t, os.Remove(taken))
+	save("ok")
+	_, err = d.Executions().Commit(ctx, numberedCommit(exe))
+	ok(t, err)
+	whole(t, d.Executions(), map[string]int64{"e": 2})
 }
