@@ -58,6 +58,34 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
+// Tables of other programs that have harel's names and columns of other types are none of
+// harel's, and do not keep a set from being chosen; what holds the same counts as the same.
+func TestTablesOfOthers(t *testing.T) {
+	s, ctx := server(t), t.Context()
+	at := s.Schema(t)
+	s.ExecOn(t, at, foreignSet("harel")+`CREATE DOMAIN name_of AS text;
+CREATE TABLE job_executions (id bigserial PRIMARY KEY, definition_id int, data jsonb, version bigint); INSERT INTO job_executions VALUES (1, 1, '{}', 1);
+CREATE TABLE a_executions (id uuid PRIMARY KEY, definition_id text, data text, version int); INSERT INTO a_executions VALUES ('00000000-0000-0000-0000-000000000000', 'd', '{}', 1);
+CREATE TABLE b_executions (id text PRIMARY KEY, definition_id text, data text, version numeric); INSERT INTO b_executions VALUES ('x', 'd', '{}', 1.5);
+ALTER TABLE harel_executions ALTER COLUMN id TYPE varchar(60), ALTER COLUMN definition_id TYPE name_of, ALTER COLUMN version TYPE smallint;
+ALTER TABLE harel_timers ALTER COLUMN fire_at TYPE timestamptz USING to_timestamp(fire_at);
+CREATE VIEW c_executions AS SELECT * FROM harel_executions;
+INSERT INTO harel_executions VALUES ('x', 'd', '{"id":"x","definition_id":"d","version":1,"status":"RUNNING"}', 1)`)
+	db := openDB(t, Options{URL: at, ReadWrite: true})
+	same(t, "sets", len(db.Layout().Sets), 1)
+	set, _ := db.Set()
+	same(t, "lacking", fmt.Sprint(set.Missing), "[{harel_timers its column fire_at is of type timestamp with time zone, and not double precision or real}]")
+	exe, err := db.Executions().Load(ctx, "x")
+	must(t, err)
+	must(t, db.Executions().Save(ctx, exe))
+	page, err := db.Executions().ListExecutions(ctx, store.ExecutionFilter{Status: []store.Status{"running"}}, store.PageRequest{})
+	must(t, err)
+	same(t, "listed", fmt.Sprint(len(page.Items), page.Items[0].Version), "1 2")
+	if _, err := Open(ctx, Options{URL: at, Prefix: ptr("job")}); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("another program's: %v", err)
+	}
+}
+
 // One bad row is one bad row, whatever is in it.
 func TestBadRows(t *testing.T) {
 	s, ctx := server(t), t.Context()

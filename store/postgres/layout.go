@@ -86,6 +86,27 @@ type relation struct {
 	comment      string
 	columns      []string
 	collations   []string
+	types        []string
+}
+
+// Types that hold what a column of harel's or of ours does. Domains count as what they
+// are of.
+const (
+	textType  = "text, character varying"
+	wholeType = "bigint, integer, smallint"
+	floatType = "double precision, real"
+)
+
+// typesOf are the types that a column of that name may have. Any other belongs to another
+// program's table, however that calls it.
+func typesOf(column string) string {
+	switch column {
+	case "version", "seq", "idx", "tree":
+		return wholeType
+	case "fire_at", "expires_at", "lock_expiry":
+		return floatType
+	}
+	return textType
 }
 
 func (r relation) quoted() string { return pgx.Identifier{r.schema, r.name}.Sanitize() }
@@ -93,10 +114,12 @@ func (r relation) quoted() string { return pgx.Identifier{r.schema, r.name}.Sani
 // catalogue reads the tables that may be ours or harel's, of those that the search path
 // makes visible. It touches none of them.
 const catalogue = `SELECT c.oid, n.nspname, c.relname, c.relkind::text, has_table_privilege(c.oid, 'SELECT'),
-  coalesce(obj_description(c.oid, 'pg_class'), ''), array_agg(a.attname::text ORDER BY a.attnum), array_agg(coalesce(k.collname, '')::text ORDER BY a.attnum)
+  coalesce(obj_description(c.oid, 'pg_class'), ''), array_agg(a.attname::text ORDER BY a.attnum), array_agg(coalesce(k.collname, '')::text ORDER BY a.attnum),
+  array_agg(pg_catalog.format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END, NULL) ORDER BY a.attnum)
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_catalog.pg_collation k ON k.oid = a.attcollation
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_catalog.pg_table_is_visible(c.oid)
   AND n.nspname NOT IN ('pg_catalog', 'information_schema')
@@ -112,7 +135,7 @@ func detect(ctx context.Context, q querier) (Layout, error) {
 	all := map[string]relation{}
 	for rows.Next() {
 		var r relation
-		if err := rows.Scan(&r.oid, &r.schema, &r.name, &r.kind, &r.readable, &r.comment, &r.columns, &r.collations); err != nil {
+		if err := rows.Scan(&r.oid, &r.schema, &r.name, &r.kind, &r.readable, &r.comment, &r.columns, &r.collations, &r.types); err != nil {
 			return Layout{}, err
 		}
 		all[r.name] = r
@@ -174,8 +197,12 @@ func lacks(all map[string]relation, name string, columns []string) string {
 		return "it is a view"
 	}
 	for _, c := range columns {
-		if !slices.Contains(r.columns, c) {
+		at := slices.Index(r.columns, c)
+		if at < 0 {
 			return "it has no column " + c
+		}
+		if want := typesOf(c); !slices.Contains(strings.Split(want, ", "), r.types[at]) {
+			return fmt.Sprintf("its column %s is of type %s, and not %s", c, r.types[at], strings.Join(strings.Split(want, ", "), " or "))
 		}
 	}
 	return ""
