@@ -70,7 +70,7 @@ var answers = []struct {
 	{"ASK", "it is a node of a Redis Cluster that is moving keys; try again", store.ErrBusy},
 	{"CROSSSLOT", "it is a node of a Redis Cluster, and the keys of a commit must be together: choose a prefix with a hash tag, such as --prefix '{harel}'", ErrCluster},
 	{"CLUSTERDOWN", "its cluster is down", store.ErrBusy},
-	{"WRONGTYPE", "a key of that name is of another type, so it is not harel's", store.ErrNotAStore},
+	{"WRONGTYPE", "a key under the prefix is of another type than harel's, such as a string in the place of the outbox; redis-cli TYPE tells which", store.ErrNotAStore},
 	{"ERR max number of clients", "it has as many clients as it takes", store.ErrBusy},
 	{"ERR DB index is out of range", "it has no database of that number", store.ErrNotAStore},
 	{"ERR invalid DB index", "it has no database of that number", store.ErrNotAStore},

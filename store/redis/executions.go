@@ -37,9 +37,7 @@ func execution(id, blob string, err error) (*store.Execution, error) {
 	case err == goredis.Nil: //nolint:errorlint // the library returns it as it is
 		return nil, &store.NotFoundError{What: "execution", ID: id}
 	case err != nil && strings.HasPrefix(redisAnswer(err), "WRONGTYPE"):
-		bad := &store.RowError{Table: "executions", Key: id, Err: store.ErrNotAStore}
-		bad.Summary = &store.Summary{ID: id, Bad: bad}
-		return nil, bad
+		return nil, anotherType(id, "list, a hash or another collection")
 	case err != nil:
 		return nil, err
 	}

@@ -2,9 +2,12 @@ package redis
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
+
+	goredis "github.com/redis/go-redis/v9"
 
 	"treering/store"
 )
@@ -58,13 +61,12 @@ func (e *executions) ListExecutions(ctx context.Context, f store.ExecutionFilter
 				return store.Page[store.Summary]{}, err
 			}
 			for i, b := range blobs {
-				blob, there := b.(string)
-				if !there {
+				if b == nil {
 					continue // gone
 				}
-				bytes += len(blob)
-				if s := store.SummaryOfBlob(ids[i], blob); f.Selects(s) {
-					page.Items = append(page.Items, s)
+				bytes += b.bytes
+				if f.Selects(b.summary) {
+					page.Items = append(page.Items, b.summary)
 				}
 				if len(page.Items) == limit {
 					n = i + 1
@@ -83,13 +85,54 @@ func (e *executions) ListExecutions(ctx context.Context, f store.ExecutionFilter
 	})
 }
 
-// blobs reads executions. What is gone, or of another type, is nil.
-func (e *executions) blobs(ctx context.Context, ids []string) ([]any, error) {
+// blobs reads the summaries of executions. What is gone is nil; a key of another type is
+// a bad row.
+func (e *executions) blobs(ctx context.Context, ids []string) ([]*blobRead, error) {
 	names := make([]string, len(ids))
 	for i, id := range ids {
 		names[i] = e.keys.exe(id)
 	}
-	return e.db.client.MGet(ctx, names...).Result()
+	values, err := e.db.client.MGet(ctx, names...).Result()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*blobRead, len(ids))
+	kinds := map[int]*goredis.StatusCmd{}
+	pipe := e.db.client.Pipeline()
+	for i, v := range values {
+		if blob, there := v.(string); there {
+			out[i] = &blobRead{len(blob), store.SummaryOfBlob(ids[i], blob)}
+			continue
+		}
+		kinds[i] = pipe.Type(ctx, names[i])
+	}
+	if len(kinds) == 0 {
+		return out, nil
+	}
+	if _, err := pipe.Exec(ctx); err != nil && redisAnswer(err) == "" {
+		return nil, err
+	}
+	for i, kind := range kinds {
+		switch kind.Val() {
+		case "", "none", "string": // it went, and may have come back
+		default:
+			out[i] = &blobRead{0, *anotherType(ids[i], kind.Val()).Summary}
+		}
+	}
+	return out, nil
+}
+
+// blobRead is an execution as a list shows it, and how long its text is.
+type blobRead struct {
+	bytes   int
+	summary store.Summary
+}
+
+// anotherType is the bad row of an execution whose key holds no text.
+func anotherType(id, kind string) *store.RowError {
+	bad := &store.RowError{Table: "executions", Key: id, Err: fmt.Errorf("its key is a %s, where harel has a string: %w", kind, store.ErrNotAStore)}
+	bad.Summary = &store.Summary{ID: id, Bad: bad}
+	return bad
 }
 
 // counted keeps the last Counts for as long as the server says that nothing changed.
@@ -147,7 +190,7 @@ func (e *executions) count(ctx context.Context) (store.Counts, error) {
 		return c, err
 	}
 	for chunk := range slices.Chunk(ids, chunkRows) {
-		var blobs []any
+		var blobs []*blobRead
 		err := e.again(ctx, func() (err error) {
 			blobs, err = e.blobs(ctx, chunk)
 			return err
@@ -155,18 +198,16 @@ func (e *executions) count(ctx context.Context) (store.Counts, error) {
 		if err != nil {
 			return c, err
 		}
-		for i, b := range blobs {
-			blob, there := b.(string)
-			if !there {
+		for _, b := range blobs {
+			if b == nil {
 				continue
 			}
 			c.Executions++
-			s := store.SummaryOfBlob(chunk[i], blob)
-			if s.Bad != nil {
+			if b.summary.Bad != nil {
 				c.Unreadable++
 				continue
 			}
-			c.ByStatus[store.Status(strings.ToUpper(string(s.Status)))]++
+			c.ByStatus[store.Status(strings.ToUpper(string(b.summary.Status)))]++
 		}
 	}
 	return c, nil

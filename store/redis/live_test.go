@@ -92,6 +92,35 @@ func TestLargeDatabase(t *testing.T) {
 	}
 }
 
+// A key of an execution that holds no text is a bad row, as is one whose text is none.
+func TestBadRows(t *testing.T) {
+	s := startServer(t)
+	c, ctx := s.client(t, 0), t.Context()
+	fill(t, s, 0, 0, 3)
+	ok(t, c.HSet(ctx, "harel:exe:hash", "a", 1).Err())
+	ok(t, c.RPush(ctx, "harel:exe:list", "a").Err())
+	ok(t, c.Set(ctx, "harel:exe:junk", "{{{", 0).Err())
+	ok(t, c.Set(ctx, "harel:exe:nul", `{"id":"nul","definition_id":"d","version":1,"status":"DONE","context":{"s":"\u0000"}}`, 0).Err())
+	es := open(t, Options{URL: s.url(0)}).Executions()
+	var rows []string
+	ok(t, store.All(func(p store.PageRequest) (store.Page[store.Summary], error) {
+		p.Limit = 2
+		return es.ListExecutions(ctx, store.ExecutionFilter{}, p)
+	}, func(s store.Summary) error {
+		rows = append(rows, fmt.Sprint(s.ID, " ", s.Bad != nil))
+		return nil
+	}))
+	equal(t, "rows", rows, []string{"hash true", "junk true", "list true", "nul false", "x0000000 false", "x0000001 false", "x0000002 false"})
+	counts, err := es.Counts(ctx)
+	ok(t, err)
+	equal(t, "counts", fmt.Sprint(counts.Executions, counts.Unreadable), "7 3")
+	_, err = es.Load(ctx, "hash")
+	var bad *store.RowError
+	if !errors.As(err, &bad) || bad.Summary == nil || errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a hash: %v", err)
+	}
+}
+
 // The change token moves with every write, whoever does it, and stays where it is while
 // nobody writes; whoever waits is woken.
 func TestWatching(t *testing.T) {
