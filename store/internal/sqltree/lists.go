@@ -20,14 +20,14 @@ const pageBytes = 8 << 20
 const (
 	listNodes    = selectNode + byKey + "> ? ORDER BY " + key
 	lastNode     = "SELECT id FROM tree_nodes " + byKey + "> ? AND " + key + " < ? ORDER BY " + key + " DESC"
-	listChildren = selectNode + "INDEXED BY tree_nodes_children WHERE tree = +? AND parent = +? AND id > ? ORDER BY id"
-	listRoots    = selectNode + "INDEXED BY tree_nodes_children WHERE tree = +? AND parent IS NULL AND id > ? ORDER BY id"
+	listChildren = selectBelow + "INDEXED BY tree_nodes_children WHERE tree = +? AND parent = +? AND id > ? ORDER BY id"
+	listRoots    = selectBelow + "INDEXED BY tree_nodes_children WHERE tree = +? AND parent IS NULL AND id > ? ORDER BY id"
 )
 
 // ListNodes implements [store.TreeStore].
 func (s *Store) ListNodes(ctx context.Context, session string, page store.PageRequest) (store.Page[store.Node], error) {
 	return s.list(ctx, session, page, func(conn *sqlite.Conn, t tree) (selection, error) {
-		sel := selection{scope: []string{"nodes"}, query: listNodes, bind: func(q *sqlite.Stmt, after string) { q.BindText(1, keyOf(t.number, after)) }}
+		sel := selection{scope: []string{"nodes"}, query: listNodes, add: (*reader).add, bind: func(q *sqlite.Stmt, after string) { q.BindText(1, keyOf(t.number, after)) }}
 		found, err := first(conn, lastNode, func(q *sqlite.Stmt) {
 			q.BindText(1, keyOf(t.number, ""))
 			q.BindText(2, keysEnd(t.number))
@@ -41,7 +41,7 @@ func (s *Store) ListNodes(ctx context.Context, session string, page store.PageRe
 func (s *Store) ListChildren(ctx context.Context, session, node string, page store.PageRequest) (store.Page[store.Node], error) {
 	return s.list(ctx, session, page, func(conn *sqlite.Conn, t tree) (selection, error) {
 		if node == "" {
-			return selection{scope: []string{"roots"}, query: listRoots, bind: func(q *sqlite.Stmt, after string) {
+			return selection{scope: []string{"roots"}, query: listRoots, add: (*reader).addBelow, bind: func(q *sqlite.Stmt, after string) {
 				q.BindInt64(1, t.number)
 				q.BindText(2, after)
 			}}, nil
@@ -50,7 +50,7 @@ func (s *Store) ListChildren(ctx context.Context, session, node string, page sto
 		if err == nil && !found {
 			err = &store.NotFoundError{What: "node", ID: node, In: session}
 		}
-		return selection{scope: []string{"children", node}, query: listChildren, bind: func(q *sqlite.Stmt, after string) {
+		return selection{scope: []string{"children", node}, query: listChildren, add: (*reader).addBelow, under: &node, bind: func(q *sqlite.Stmt, after string) {
 			q.BindInt64(1, t.number)
 			q.BindInt64(2, parent)
 			q.BindText(3, after)
@@ -62,6 +62,8 @@ func (s *Store) ListChildren(ctx context.Context, session, node string, page sto
 type selection struct {
 	scope []string
 	query string
+	add   func(r *reader, row *sqlite.Stmt)  // a row of it
+	under *string                            // the parent of all rows, nil where the query tells
 	bind  func(q *sqlite.Stmt, after string) // after is "" before every id
 	// last is the id of the last row where the query does not end by itself; "" where
 	// it does.
@@ -99,13 +101,14 @@ func (s *Store) list(ctx context.Context, session string, page store.PageRequest
 		}
 		r := s.readers.get(limit)
 		defer s.readers.put(r)
+		r.under = sel.under
 		size, more := 0, false
 		err = each(conn, sel.query, func(q *sqlite.Stmt) { sel.bind(q, after) }, func(row *sqlite.Stmt) bool {
 			if r.count() == limit || size >= pageBytes {
 				more = true
 				return false
 			}
-			r.add(row)
+			sel.add(r, row)
 			size += r.size()
 			return string(r.id()) != sel.last
 		})

@@ -12,8 +12,12 @@ import (
 	"treering/store"
 )
 
-// The columns that [reader] reads, in its order.
-const selectNode = "SELECT id, parent_id, kind, data FROM tree_nodes "
+// The columns that [reader] reads, in its order: those of any node, and those of nodes below one
+// parent, which need not say it: a tenth of the time of a list is one column.
+const (
+	selectNode  = "SELECT id, parent_id, kind, data FROM tree_nodes "
+	selectBelow = "SELECT id, kind, data FROM tree_nodes "
+)
 
 // The planner is told the indexes: left to itself it would walk all nodes of a
 // tree for the children of one.

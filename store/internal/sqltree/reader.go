@@ -22,7 +22,8 @@ type reader struct {
 	before       [2]span // what these were, for drop
 	long         string  // the data of the last row, where it is too much for a portion
 	nodes        []store.Node
-	limit        int // the most nodes that there will be
+	limit        int     // the most nodes that there will be
+	under        *string // of addBelow: the parent of all rows, nil for roots
 }
 
 // rowEnds says where the texts of a row end. Each begins where the one before ends;
@@ -42,6 +43,7 @@ const (
 	ownParent               // in the row
 	sibling                 // the parent of the row before is this one's too
 	child                   // the row before is the parent
+	given                   // all rows have it
 )
 
 type span struct{ from, to int }
@@ -67,7 +69,7 @@ func (p *readers) get(limit int) *reader {
 // gives them is not kept.
 func (p *readers) put(r *reader) {
 	r.forget()
-	r.nodes = nil
+	r.nodes, r.under = nil, nil
 	if cap(r.names)+cap(r.data) <= 8*portion {
 		p.pool.Put(r)
 	}
@@ -75,27 +77,20 @@ func (p *readers) put(r *reader) {
 
 func (r *reader) forget() {
 	clear(r.rows)
-	*r = reader{names: r.names[:0], data: r.data[:0], rows: r.rows[:0], nodes: r.nodes, limit: r.limit}
+	*r = reader{names: r.names[:0], data: r.data[:0], rows: r.rows[:0], nodes: r.nodes, limit: r.limit, under: r.under}
 }
 
 // count is how many nodes were read.
 func (r *reader) count() int { return len(r.nodes) + len(r.rows) }
 
-// add reads the row that the statement is on.
+// add reads the row that the statement is on, of [selectNode].
 func (r *reader) add(row *sqlite.Stmt) {
-	if r.long != "" || len(r.data) >= portion || len(r.names) >= portion {
-		r.flush()
-	}
+	ends := r.begin(row)
+	r.names = column(row, 1, r.names)
 	var last span
 	if n := len(r.rows); n > 0 {
 		last = r.idSpan(n - 1)
 	}
-	r.before = [2]span{r.parent, r.kind}
-	var ends rowEnds
-	r.names = column(row, 0, r.names)
-	ends.id = len(r.names)
-
-	r.names = column(row, 1, r.names)
 	switch got := r.names[ends.id:]; {
 	case len(got) == 0 && row.ColumnIsNull(1):
 		r.parent = span{}
@@ -108,9 +103,33 @@ func (r *reader) add(row *sqlite.Stmt) {
 	default:
 		ends.origin, r.parent = ownParent, span{ends.id, len(r.names)}
 	}
-	ends.parent = len(r.names)
+	r.rest(row, &ends, 2)
+}
 
-	r.names = column(row, 2, r.names)
+// addBelow reads a row of [selectBelow], all of which have one parent.
+func (r *reader) addBelow(row *sqlite.Stmt) {
+	ends := r.begin(row)
+	if r.under != nil {
+		ends.origin = given
+	}
+	r.rest(row, &ends, 1)
+}
+
+// begin reads the id.
+func (r *reader) begin(row *sqlite.Stmt) (ends rowEnds) {
+	if r.long != "" || len(r.data) >= portion || len(r.names) >= portion {
+		r.flush()
+	}
+	r.before = [2]span{r.parent, r.kind}
+	r.names = column(row, 0, r.names)
+	ends.id = len(r.names)
+	return ends
+}
+
+// rest reads the kind, which is in that column, and the data, which is in the next one.
+func (r *reader) rest(row *sqlite.Stmt, ends *rowEnds, kind int) {
+	ends.parent = len(r.names)
+	r.names = column(row, kind, r.names)
 	if len(r.rows) > 0 && string(r.names[ends.parent:]) == string(r.in(r.kind)) {
 		ends.sameKind, r.names = true, r.names[:ends.parent]
 	} else {
@@ -119,16 +138,16 @@ func (r *reader) add(row *sqlite.Stmt) {
 	ends.kind = len(r.names)
 
 	free := r.data[len(r.data):cap(r.data)]
-	switch n := row.ColumnBytes(3, free); {
+	switch n := row.ColumnBytes(kind+1, free); {
 	case n < len(free):
 		r.data = r.data[:len(r.data)+n]
-	case row.ColumnLen(3) >= portion:
-		r.long = row.ColumnText(3)
+	case row.ColumnLen(kind+1) >= portion:
+		r.long = row.ColumnText(kind + 1)
 	default:
-		r.data = column(row, 3, r.data)
+		r.data = column(row, kind+1, r.data)
 	}
 	ends.data = len(r.data)
-	r.rows = append(r.rows, ends)
+	r.rows = append(r.rows, *ends)
 }
 
 // drop takes back the row that was added last.
@@ -200,6 +219,8 @@ func (r *reader) flush() {
 			parent = id
 		case noParent:
 			parent = ""
+		case given:
+			parent = *r.under
 		case sibling:
 		}
 		id = names[at:ends.id]
