@@ -344,9 +344,18 @@ func (p *pty) quiet() {
 // A record of all that the program sends holds nothing but its own sequences,
 // whatever is stored and wherever one goes.
 func TestARecordHoldsOurOwnSequencesOnly(t *testing.T) {
-	for _, env := range [][]string{{"TERM=xterm-256color", "LANG=C.UTF-8", "SSH_TTY=x"}, {"TERM=xterm-256color", "LANG=C"}, {"TERM=xterm", "LANG=C.UTF-8", "COLORTERM=truecolor"}} {
-		t.Run(strings.Join(env, " "), func(t *testing.T) {
-			p := openPTY(t, 100, 30, 0, false)
+	for _, c := range []struct {
+		w, h uint16
+		env  []string
+	}{
+		{100, 30, []string{"TERM=xterm-256color", "LANG=C.UTF-8", "SSH_TTY=x"}},
+		{80, 24, []string{"TERM=xterm-256color", "LANG=C"}},
+		{200, 60, []string{"TERM=xterm", "LANG=C.UTF-8", "COLORTERM=truecolor"}},
+		{80, 24, []string{"TERM=xterm", "LANG=C.UTF-8", "NO_COLOR=1"}},
+	} {
+		env := c.env
+		t.Run(fmt.Sprintf("%dx%d %s", c.w, c.h, strings.Join(env, " ")), func(t *testing.T) {
+			p := openPTY(t, c.w, c.h, 0, false)
 			o := Options{Opened: hostileStore(t), Input: p.tty, Output: p.tty, Env: env, Zone: time.UTC, Theme: "dark"}
 			done := make(chan error, 1)
 			go func() { done <- Run(t.Context(), o) }()
