@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -130,6 +131,29 @@ func TestSilentServer(t *testing.T) {
 		exe, err = es.Load(ctx, "e") // the write before was done
 		must(t, err)
 		must(t, es.Save(ctx, exe))
+	}
+}
+
+// Leaving a server that is silent takes no longer than a moment.
+func TestSilentServerIsLeft(t *testing.T) {
+	p, db := throughProxy(t, nil)
+	must(t, db.Executions().Save(t.Context(), &store.Execution{ID: "e", DefinitionID: "d"}))
+	p.Stall(true)
+	var given sync.WaitGroup
+	for range 3 {
+		given.Go(func() { // up: their connections are told that nobody waits any more
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			if _, err := db.Executions().Load(ctx, "e"); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("a read of a silent server: %v", err)
+			}
+		})
+	}
+	given.Wait()
+	began := time.Now()
+	must(t, db.Close())
+	if took := time.Since(began); took > closeTimeout+3*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
 

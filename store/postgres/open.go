@@ -49,6 +49,7 @@ const (
 	statementTimeout = 30 * time.Second // as the server keeps it
 	lockTimeout      = 10 * time.Second
 	graceTimeout     = 15 * time.Second // for a server that does not even say no, after that
+	closeTimeout     = 2 * time.Second  // for connections to end, once no write is under way
 	maxConnections   = 16
 )
 
@@ -406,7 +407,8 @@ func (db *DB) CountSets(ctx context.Context) ([]Set, error) {
 }
 
 // Close waits for the writes that are under way, tells what is still to be told, and
-// closes every connection. It may be called more than once.
+// closes every connection; those to a silent server may take some seconds more to end
+// than it does. It may be called more than once.
 func (db *DB) Close() error {
 	db.mu.Lock()
 	if db.closed.Swap(true) {
@@ -415,11 +417,20 @@ func (db *DB) Close() error {
 	}
 	db.mu.Unlock()
 	db.writes.Wait()
-	if db.notifier != nil {
-		db.notifier.stop()
-	}
 	close(db.closing)
-	db.ear.close()
-	db.pool.Close()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		if db.notifier != nil {
+			db.notifier.stop()
+		}
+		db.ear.close()
+		db.pool.Close()
+	}()
+	select {
+	case <-over:
+	case <-time.After(closeTimeout):
+		// The driver goes on to say goodbye to a server that is silent, and gives up by itself.
+	}
 	return nil
 }
