@@ -169,7 +169,7 @@ func TestHostileTextFitsEverywhere(t *testing.T) {
 		size   [2]int
 		ascii  bool
 		counts bool // the terminal counts by clusters
-	}{{"80x24", [2]int{80, 24}, false, false}, {"200x60", [2]int{200, 60}, false, false}, {"40x12", [2]int{40, 12}, false, false}, {"clusters", [2]int{100, 30}, false, true}, {"ascii", [2]int{100, 30}, true, false}} {
+	}{{"80x24", [2]int{80, 24}, false, false}, {"200x60", [2]int{200, 60}, false, false}, {"40x12", [2]int{40, 12}, false, false}, {"clusters", [2]int{100, 30}, false, true}, {"clusters/80x24", [2]int{80, 24}, false, true}, {"clusters/200x60", [2]int{200, 60}, false, true}, {"ascii", [2]int{100, 30}, true, false}} {
 		t.Run(c.name, func(t *testing.T) {
 			d := openWith(t, hostileStore(t), config{ascii: c.ascii}, c.size[0], c.size[1])
 			d.m.info.Locator = hostileStrings(t)[3]

@@ -345,21 +345,25 @@ func (p *pty) quiet() {
 // whatever is stored and wherever one goes.
 func TestARecordHoldsOurOwnSequencesOnly(t *testing.T) {
 	for _, c := range []struct {
-		w, h uint16
-		env  []string
+		w, h     uint16
+		clusters bool // the terminal counts by clusters, and says so
+		env      []string
 	}{
-		{100, 30, []string{"TERM=xterm-256color", "LANG=C.UTF-8", "SSH_TTY=x"}},
-		{80, 24, []string{"TERM=xterm-256color", "LANG=C"}},
-		{200, 60, []string{"TERM=xterm", "LANG=C.UTF-8", "COLORTERM=truecolor"}},
-		{80, 24, []string{"TERM=xterm", "LANG=C.UTF-8", "NO_COLOR=1"}},
+		{80, 24, false, []string{"TERM=xterm-256color", "LANG=C.UTF-8", "SSH_TTY=x"}},
+		{200, 60, false, []string{"TERM=xterm-256color", "LANG=C"}},
+		{80, 24, true, []string{"TERM=xterm", "LANG=C.UTF-8", "COLORTERM=truecolor"}},
+		{200, 60, true, []string{"TERM=xterm-256color", "LANG=C.UTF-8"}},
+		{80, 24, false, []string{"TERM=xterm", "LANG=C.UTF-8", "NO_COLOR=1"}},
 	} {
-		env := c.env
-		t.Run(fmt.Sprintf("%dx%d %s", c.w, c.h, strings.Join(env, " ")), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%dx%d %v %s", c.w, c.h, c.clusters, strings.Join(c.env, " ")), func(t *testing.T) {
 			p := openPTY(t, c.w, c.h, 0, false)
-			o := Options{Opened: hostileStore(t), Input: p.tty, Output: p.tty, Env: env, Zone: time.UTC, Theme: "dark"}
+			o := Options{Opened: hostileStore(t), Input: p.tty, Output: p.tty, Env: c.env, Zone: time.UTC, Theme: "dark"}
 			done := make(chan error, 1)
 			go func() { done <- Run(t.Context(), o) }()
 			p.waits("Sess")
+			if c.clusters {
+				p.types("\x1b[?2027;2$y")
+			}
 			for _, key := range everywhere {
 				switch key {
 				case "y": // what is copied is a sequence of ours, with the data in base64

@@ -195,3 +195,17 @@ func TestLightBackground(t *testing.T) {
 		}
 	}
 }
+
+// A line that is cut through a character of two cells keeps its width: what a box
+// leaves to see of the lines below it does not move.
+func TestALineIsCutThroughAWideCharacter(t *testing.T) {
+	s := "a\x1b[1m\u4e2d\u6587\x1b[m👍z" // cells: a 1-2 3-4 5-6 z
+	for _, c := range []struct {
+		left, right int
+		want        string
+	}{{0, 2, "a "}, {2, 4, "  "}, {2, 5, " \u6587"}, {3, 6, "\u6587 "}, {6, 8, " z"}, {0, 8, "a\u4e2d\u6587👍z"}, {3, 20, "\u6587👍z"}, {4, 4, ""}} {
+		if got := Unstyled(StyledCut(s, c.left, c.right)); got != c.want {
+			t.Errorf("%d to %d: %q, want %q", c.left, c.right, got, c.want)
+		}
+	}
+}
