@@ -121,3 +121,20 @@ func TestTheSmallestFooterBeginsWithMoving(t *testing.T) {
 		}
 	}
 }
+
+// The words that somebody who has never seen the program would type find what does it.
+func TestTheWordsOfANewcomerFindTheirKeys(t *testing.T) {
+	d := open(t, seeded(t), 100, 30)
+	for words, want := range map[string]string{
+		"fork": "to-fork", "differs": "compare", "append": "append", "acknowledge": "acknowledge", "overdue": "fire", "delete session": "delete",
+		"subtree": "export", "search text": "filter", "newest step": "follow", "mermaid": "export", "back": "back",
+	} {
+		found := false
+		for _, it := range d.m.keys.find(words) {
+			found = found || it.ID == want
+		}
+		if !found {
+			t.Errorf("%q does not find %s", words, want)
+		}
+	}
+}

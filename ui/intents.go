@@ -102,7 +102,7 @@ func readIntents() []intent {
 		{ID: "zoom", Keys: []string{"z"}, Short: "zoom", Foot: 11, Long: "the focused pane alone, or all again",
 			do: func(m *Model, _ string) tea.Cmd { m.zoom = !m.zoom; m.screen.relayout(); return nil }},
 		{ID: "filter", Keys: []string{"/"}, Panes: []layout.Pane{layout.Navigator, layout.Tree, layout.Ancestry, layout.Trace, layout.Queues}, Short: "filter", Foot: 7,
-			Long: "filter the focused list: words, fields such as status:running, since:10m, data.user.label=x; tab completes", why: filterable, do: editFilter},
+			Long: "search and filter the focused list by text: words, fields such as status:running, since:10m, data.user.label=x; tab completes", why: filterable, do: editFilter},
 		{ID: "views", Keys: []string{"F"}, Panes: []layout.Pane{layout.Navigator, layout.Tree, layout.Ancestry, layout.Trace, layout.Queues}, Short: "views",
 			Long: "saved filters of the focused list: those of the configuration, and some that are always there", why: filterable, do: openViews},
 		{ID: "sort", Keys: []string{"O"}, Panes: []layout.Pane{layout.Navigator}, Short: "order", Foot: 8,

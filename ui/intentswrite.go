@@ -13,7 +13,7 @@ func writeIntents() []intent {
 		{ID: "acknowledge", Keys: []string{"A"}, Panes: []layout.Pane{layout.Queues}, Short: "acknowledge", Foot: 3,
 			Long: "remove the selected outbox entry or spawn without delivering it", Write: true, why: acknowledgeable, do: openAcknowledge},
 		{ID: "fire", Keys: []string{"f"}, Panes: []layout.Pane{layout.Queues}, Short: "fire", Foot: 3,
-			Long: "make the selected timer due now; a running system delivers it at once", Write: true, why: fireable, do: openFire},
+			Long: "make the selected timer due now; a running system delivers it at once, an overdue one too", Write: true, why: fireable, do: openFire},
 		{ID: "ttl", Keys: []string{"t"}, Short: "time to live", Foot: 7, Panes: []layout.Pane{layout.Navigator, layout.Tree},
 			Long: "set the session's time to live", Write: true, why: limitable, do: openTTL},
 		{ID: "suspend", Keys: []string{"s"}, Short: "suspend", Foot: 7, Long: "suspend the selected execution and its live descendants",
