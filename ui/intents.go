@@ -80,7 +80,7 @@ func readIntents() []intent {
 		{ID: "fold", Keys: []string{"space"}, Panes: []layout.Pane{layout.Tree, layout.Navigator}, Short: "fold", Foot: 6,
 			Long: "fold or unfold what is below", why: foldable, do: folding},
 		{ID: "follow", Keys: []string{"space"}, Panes: []layout.Pane{layout.Trace}, Short: "follow", Foot: 5,
-			Long: "freeze what is shown while the ring fills, or go to the newest step and follow", why: traced, do: func(m *Model, _ string) tea.Cmd { return m.trace.toggleFollow(m) }},
+			Long: "freeze what is shown while the ring fills, or go to the newest step and watch those that come", why: traced, do: func(m *Model, _ string) tea.Cmd { return m.trace.toggleFollow(m) }},
 		{ID: "whole-store", Keys: []string{"w"}, Panes: []layout.Pane{layout.Queues}, Short: "whole store", Foot: 6,
 			Long: "the selected execution's entries, or the whole store's", why: executionsOnly,
 			do: func(m *Model, _ string) tea.Cmd { return m.queues.widen(m) }},
