@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -130,4 +131,34 @@ INSERT INTO harel_executions SELECT printf('e%06d', i), 'shop', '{"id":"'||print
 			}
 		}
 	})
+}
+
+// BenchmarkNotice measures from another client's commit until it is noticed, which is by
+// looking.
+func BenchmarkNotice(b *testing.B) {
+	at := newCluster(b)
+	db := openAt(b, at, Options{ReadWrite: true, Create: true})
+	other := openAt(b, at, Options{})
+	exe := exeOf("e")
+	var took []time.Duration
+	for b.Loop() {
+		token, err := other.ChangeToken(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { _, err := other.Wait(b.Context(), token); done <- err }()
+		time.Sleep(time.Duration(rand.Int64N(int64(500 * time.Millisecond)))) // at any time between two looks
+		begun := time.Now()
+		if err := db.executions.Save(b.Context(), exe); err != nil {
+			b.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(begun))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Milliseconds()), "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Milliseconds()), "p99-ms")
 }
