@@ -105,6 +105,19 @@ func (b *execBundle) commit(c store.Commit) []int64 {
 	return seqs
 }
 
+// settle returns when a commit of an execution whose answer was not waited for has come to its end:
+// one that is still on its way to a server loses against the one here.
+func (b *execBundle) settle(id string) {
+	b.t.Helper()
+	for {
+		_, err := b.s.Commit(b.ctx, store.Commit{Execution: b.copyOf(id)})
+		if err == nil {
+			return
+		}
+		b.is(err, store.ErrConflict)
+	}
+}
+
 func (b *execBundle) load(id string) *store.Execution {
 	b.t.Helper()
 	exe, err := b.s.Load(b.ctx, id)

@@ -189,7 +189,7 @@ func commitCases() []execCase {
 				if err != nil {
 					b.is(err, context.Canceled)
 				}
-				b.load("e") // after whatever became of it
+				b.settle("e")
 			},
 		},
 		{
