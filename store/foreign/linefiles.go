@@ -52,7 +52,8 @@ type LineScanner interface {
 	// read again when they are shown.
 	Add(Entry)
 	// About is what is known of the session now. The scanner goes on afterwards and must
-	// not change what it has returned. Unreadable lines are counted by the caller.
+	// not change what it has returned. Unreadable lines are counted by the caller. Like Add it is
+	// called while nobody reads the tree, and may mark what is in it.
 	About() About
 }
 

@@ -85,7 +85,9 @@ func (r *LineReader) Read(ctx context.Context, h Head, g *Growth) error {
 		return nil
 	}
 	s.held = rest
-	about := s.scanner.About()
+	// To know what is a branch and what is none it marks records that others read.
+	var about About
+	g.Update(s.at.Offset, info.Size(), func() { about = s.scanner.About() })
 	about.Report = about.Report.Clone()
 	about.Report.Unreadable += s.unread.Unreadable
 	for _, w := range s.unread.Warnings {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"treering/store"
 )
 
 func TestVariants(t *testing.T) {
@@ -215,5 +217,33 @@ func TestUsageOfMessagesInSeveralLines(t *testing.T) {
 	got := fmt.Sprint(r.Totals.Messages, r.Totals.Input, r.Totals.Output, r.Totals.CacheRead, r.Totals.CacheWrite, r.Totals.Models)
 	if want := "2 9 130 1000 100 map[opus:2]"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// What is marked at the end of a reading may be read at that moment: the race detector tells.
+func TestMarksWhileOthersRead(t *testing.T) {
+	lines := []string{line("u", "user", "begin")}
+	for i := range 50 {
+		a, r := fmt.Sprintf("a%d", i), fmt.Sprintf("r%d", i)
+		parent := "u"
+		if i > 0 {
+			parent = fmt.Sprintf("a%d", i-1)
+		}
+		lines = append(lines, line(a+"<"+parent, "assistant", "call"), result(r+"<"+a, "answer"))
+	}
+	path := written(t, lines...)
+	for range 20 {
+		s := open(t, path)
+		id := only(t, s)
+		for whole := false; !whole; {
+			err := store.All(func(p store.PageRequest) (store.Page[store.Outline], error) {
+				page, r, err := s.PreviewOutline(t.Context(), id, p)
+				whole = r.Whole
+				return page, err
+			}, func(store.Outline) error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
