@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -70,6 +71,19 @@ func (f *follower) facts(want ...string) {
 	}
 }
 
+// together is facts of one change in the order in which its parts were found: each is looked at by
+// itself, and a commit may come between two looks.
+func (f *follower) together(want ...string) {
+	f.t.Helper()
+	got := make([]string, len(want))
+	for i := range got {
+		got[i] = f.fact()
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	same(f.t, "facts of a change", strings.Join(got, "\n"), strings.Join(want, "\n"))
+}
+
 // ends waits for the end, which is a good one.
 func (f *follower) ends() {
 	f.t.Helper()
@@ -116,7 +130,7 @@ func TestTraceFollow(t *testing.T) {
 	f.facts(`{"fact":"execution_added",`+fmt.Sprintf(state, 2)+`}`,
 		`{"fact":"trace","execution":"e","from":0,"held":2,"total":2,"dropped":0,"missing":0}`, step(0, "null"), step(1, "10.0"))
 	w.steps("e", 1)
-	f.facts(`{"fact":"execution_changed",`+fmt.Sprintf(state, 3)+`,"before":{"version":2,"status":"RUNNING","active_path":null}}`, step(2, "10.0"))
+	f.together(`{"fact":"execution_changed",`+fmt.Sprintf(state, 3)+`,"before":{"version":2,"status":"RUNNING","active_path":null}}`, step(2, "10.0"))
 	must(t, f.cmd.Process.Signal(syscall.SIGTERM))
 	f.ends()
 
@@ -149,7 +163,7 @@ func TestWatch(t *testing.T) {
 	w.ok("session", "delete", "s")
 	f.facts("-- session s is gone")
 	w.steps("b", 1)
-	f.facts("-- b is new: version 1, RUNNING", "b  0  1970-01-01 00:00:00Z  E0  -  -", "-- b is new: version 1, RUNNING")
+	f.together("-- b is new: version 1, RUNNING", "b  0  1970-01-01 00:00:00Z  E0  -  -", "-- b is new: version 1, RUNNING")
 	// Another file in its place.
 	other := ours(t, nil)
 	must(t, os.Rename(other.store, w.store))
